@@ -1,0 +1,231 @@
+"""A document to chunks: exact slices of its body, each with its heading trail and line range.
+
+Chunks never overlap and never leave out anything but blank space between them, so a file's text
+can be put together again by position. Sizes are in tokens of whatever counter is passed in.
+Leaves out the embedding itself and what is shown of a chunk.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from local_rag.documents import Document
+from local_rag.structure import Block, blocks, line_starts
+
+TokenStarts = Callable[[str], Sequence[int]]
+"""The character offset at which each token of a text starts, ascending."""
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Chunk sizes in tokens.
+
+    A document of up to `whole` stays one chunk; else chunks aim at `target`, and pieces under
+    `small` join their neighbours. None is ever larger than `hard`, the embedder's own limit.
+    """
+
+    target: int
+    small: int
+    whole: int
+    hard: int
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Characters `start` to `end` of the document's text; lines count from 1, both inclusive."""
+
+    text: str
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    headings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Section:
+    start: int
+    end: int
+    trail: tuple[str, ...]
+    edges: tuple[int, ...]  # where its blocks start
+
+
+class _Ruler:
+    """Counts tokens in any span of one text, and finds where a number of them ends."""
+
+    def __init__(self, text: str, token_starts: TokenStarts) -> None:
+        self.text = text
+        self._starts = list(token_starts(text))
+
+    def size(self, span: Span) -> int:
+        return bisect.bisect_left(self._starts, span[1]) - bisect.bisect_left(self._starts, span[0])
+
+    def cut(self, span: Span, tokens: int) -> int:
+        """The offset after the first `tokens` tokens of `span`, at least one character in."""
+        index = bisect.bisect_left(self._starts, span[0]) + tokens
+        end = self._starts[index] if index < len(self._starts) else span[1]
+        return min(max(end, span[0] + 1), span[1])
+
+
+def chunk_document(document: Document, budget: Budget, token_starts: TokenStarts) -> list[Chunk]:
+    """The chunks of a document's body, in order. A blank body has none."""
+    ruler = _Ruler(document.text, token_starts)
+    body = (document.body_start, len(document.text))
+    whole = budget.hard if document.chunking == "whole" else budget.whole
+    if document.chunking != "headings" and ruler.size(body) <= min(whole, budget.hard):
+        spans = [(body, ())] if document.text[slice(*body)].strip() else []
+        return _finish(document.text, spans)
+    sections = _sections(document.text, document.body_start)
+    if document.chunking != "headings":
+        sections = _merge_small(sections, budget, ruler)
+    target = min(budget.hard, budget.target)
+    return _finish(
+        document.text,
+        [(span, s.trail) for s in sections for span in _divide(s, target, budget, ruler)],
+    )
+
+
+def halve(chunk: Chunk, text: str) -> list[Chunk]:
+    """`chunk` as two or more of about half the size, for an embedder that found it too long.
+
+    Raises:
+        ValueError: the chunk is a single character.
+    """
+    if len(chunk.text) < 2:
+        raise ValueError("a single character cannot be split")
+    ruler = _Ruler(text, lambda whole: range(len(whole)))
+    half = (len(chunk.text) + 1) // 2
+    pieces = _break_down((chunk.start, chunk.end), (), half, ruler)
+    spans = _pack(pieces, half, ruler)
+    return _finish(text, [(span, chunk.headings) for span in spans])
+
+
+def _sections(text: str, start: int) -> list[_Section]:
+    """The body cut before every heading. Text before the first heading is a section of its own."""
+    found = [
+        replace(b, start=b.start + start, end=b.end + start) for b in blocks(text[start:])
+    ] or [Block(start, len(text))]
+    groups: list[list[Block]] = [[]]
+    for block in found:
+        if block.level and groups[-1]:
+            groups.append([])
+        groups[-1].append(block)
+    borders = [start, *(group[0].start for group in groups[1:]), len(text)]
+    trails = _trails([group[0] for group in groups])
+    return [
+        _Section(borders[i], borders[i + 1], trails[i], _edges(group))
+        for i, group in enumerate(groups)
+    ]
+
+
+def _edges(group: list[Block]) -> tuple[int, ...]:
+    """Where a section's blocks start, but for the one that a heading belongs to."""
+    after_heading = [False, *(block.level > 0 for block in group)]
+    return tuple(b.start for b, follows in zip(group, after_heading, strict=False) if not follows)
+
+
+def _trails(firsts: list[Block]) -> list[tuple[str, ...]]:
+    open_headings: list[Block] = []
+    trails = []
+    for block in firsts:
+        if block.level:
+            open_headings = [h for h in open_headings if h.level < block.level] + [block]
+        trails.append(tuple(h.heading for h in open_headings if h.heading))
+    return trails
+
+
+def _merge_small(sections: list[_Section], budget: Budget, ruler: _Ruler) -> list[_Section]:
+    """Joins neighbours while one of the two is small and both fit the target together."""
+    merged: list[_Section] = []
+    for section in sections:
+        last = merged[-1] if merged else None
+        if last and _should_join(last, section, budget, ruler):
+            trail = tuple(a for a, b in zip(last.trail, section.trail, strict=False) if a == b)
+            edges = last.edges + section.edges
+            merged[-1] = _Section(last.start, section.end, trail, edges)
+        else:
+            merged.append(section)
+    return merged
+
+
+def _should_join(last: _Section, section: _Section, budget: Budget, ruler: _Ruler) -> bool:
+    sizes = ruler.size((last.start, last.end)), ruler.size((section.start, section.end))
+    return min(sizes) < budget.small and sum(sizes) <= budget.target
+
+
+def _divide(section: _Section, target: int, budget: Budget, ruler: _Ruler) -> list[Span]:
+    """The section as spans near `target` tokens; a little more is better than a small rest."""
+    span = (section.start, section.end)
+    size = ruler.size(span)
+    if size <= min(budget.hard, target + budget.small):
+        return [span]
+    parts = -(-size // target)
+    goal = min(target, -(-size // parts) + budget.small // 2)
+    return _pack(_break_down(span, section.edges, goal, ruler), goal, ruler)
+
+
+def _break_down(span: Span, edges: Sequence[int], goal: int, ruler: _Ruler) -> list[Span]:
+    """Pieces of at most `goal` tokens: blocks where they fit, else lines, sentences, words."""
+    cuts: list[Callable[[Span], Iterator[int]]] = [
+        lambda _: iter(edges),
+        lambda s: _after(r"\n[ \t]*\n\s*", s, ruler.text),
+        lambda s: _after(r"\n", s, ruler.text),
+        lambda s: _after(r"[.!?…]+[\"')\]»”]*\s+|[。！？]+", s, ruler.text),
+        lambda s: _after(r"\s+", s, ruler.text),
+    ]
+    pieces = [span]
+    for cut in cuts:
+        pieces = [
+            part
+            for piece in pieces
+            for part in ([piece] if ruler.size(piece) <= goal else _split(piece, cut(piece)))
+        ]
+    return [part for piece in pieces for part in _by_tokens(piece, goal, ruler)]
+
+
+def _after(pattern: str, span: Span, text: str) -> Iterator[int]:
+    return (match.end() for match in re.compile(pattern).finditer(text, *span))
+
+
+def _split(span: Span, offsets: Iterator[int]) -> list[Span]:
+    borders = [span[0], *(o for o in offsets if span[0] < o < span[1]), span[1]]
+    return list(pairwise(borders))
+
+
+def _by_tokens(span: Span, goal: int, ruler: _Ruler) -> Iterator[Span]:
+    start, end = span
+    while ruler.size((start, end)) > goal:
+        border = ruler.cut((start, end), goal)
+        yield start, border
+        start = border
+    yield start, end
+
+
+def _pack(pieces: list[Span], goal: int, ruler: _Ruler) -> list[Span]:
+    packed: list[Span] = []
+    for piece in pieces:
+        if packed and ruler.size((packed[-1][0], piece[1])) <= goal:
+            packed[-1] = (packed[-1][0], piece[1])
+        else:
+            packed.append(piece)
+    return packed
+
+
+def _finish(text: str, spans: Sequence[tuple[Span, tuple[str, ...]]]) -> list[Chunk]:
+    starts = line_starts(text)
+    chunks = []
+    for (first, last), trail in spans:
+        piece = text[first:last]
+        if not piece.strip():
+            continue
+        start = first + len(piece) - len(piece.lstrip())
+        end = last - (len(piece) - len(piece.rstrip()))
+        lines = bisect.bisect_right(starts, start), bisect.bisect_right(starts, end - 1)
+        chunks.append(Chunk(text[start:end], start, end, *lines, trail))
+    return chunks

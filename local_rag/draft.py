@@ -1,0 +1,156 @@
+"""A snapshot in the making: begun from the live one, changed file by file, checked, published.
+
+Nothing here is seen by a reader before `publish`; an abandoned draft is pruned by the next
+ingest. Leaves out what to change (`plan`, `pipeline`).
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from local_rag import keywords
+from local_rag.catalog import Catalog, Version
+from local_rag.chunks import Chunk
+from local_rag.documents import Document
+from local_rag.embedders import Regime, Vector
+from local_rag.errors import IndexUnreadable
+from local_rag.snapshots import Snapshot, Store
+from local_rag.vectors import VectorIndex, VectorRecord, copy_collection
+
+PAGE = 2000  # chunks added to Chroma at once
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the finished draft holds. `slots` are HNSW rows, of which deleted ones stay."""
+
+    files: int
+    chunks: int
+    superseded_chunks: int
+    slots: int
+    by_root: dict[str, tuple[int, int]]
+
+
+class Draft:
+    """An open draft folder."""
+
+    def __init__(self, folder: Path, catalog: Catalog, vectors: VectorIndex | None, slots: int):
+        self.folder, self.catalog = folder, catalog
+        self._vectors, self._slots = vectors, slots
+        self._waiting: list[tuple[VectorRecord, Vector]] = []
+
+    @classmethod
+    def begin(cls, store: Store, regime: Regime, base: Snapshot | None) -> Draft:
+        """A copy of `base`, or an empty draft. A keyword-only regime has no vectors.
+
+        A base most of whose HNSW rows are deleted is copied row by row, which drops them.
+        """
+        folder = store.begin()
+        chroma, database = folder / "chroma", folder / "keywords.sqlite3"
+        if base is None:
+            vectors = VectorIndex.create(chroma) if regime.dimension else None
+            return cls(folder, Catalog.create(database), vectors, 0)
+        shutil.copyfile(base.catalog, database)
+        catalog = Catalog.open_draft(database)
+        if not regime.dimension:
+            return cls(folder, catalog, None, 0)
+        if base.manifest.slots > 2 * max(base.manifest.chunks, 500):
+            draft = cls(folder, catalog, VectorIndex.create(chroma), 0)
+            draft._refill(base)
+            return draft
+        copy_collection(base.chroma, chroma)
+        return cls(folder, catalog, VectorIndex.open(chroma), base.manifest.slots)
+
+    def _refill(self, base: Snapshot) -> None:
+        source = VectorIndex.open(base.chroma)
+        try:
+            for file in self.catalog.files():
+                records = self.catalog.vector_records(file)
+                found = source.vectors([record.id for record in records])
+                self._enqueue(records, [found[record.id] for record in records])
+        except KeyError as error:
+            what = f"The index has lost the vector of chunk {error}."
+            raise IndexUnreadable(what, "Run ingest.py --rebuild.") from error
+        finally:
+            source.close()
+
+    def add(
+        self,
+        version: Version,
+        document: Document,
+        chunks: Sequence[tuple[Chunk, bytes]],
+        vectors: Sequence[Vector],
+    ) -> None:
+        """Adds a file; `vectors` go with `chunks`, and are not looked at without a collection."""
+        records = self.catalog.add_file(version, document, chunks)
+        if self._vectors:
+            self._enqueue(records, vectors)
+
+    def remove(self, number: int) -> None:
+        """Takes a file out of both indexes."""
+        ids = self.catalog.remove_file(number)
+        if self._vectors:
+            self._flush()
+            self._vectors.delete(ids)
+
+    def set_lifecycle(self, number: int, lifecycle: str, superseded_by: str) -> None:
+        """Marks a file, whose chunks stay as they are."""
+        records = self.catalog.set_lifecycle(number, lifecycle, superseded_by)
+        if self._vectors:
+            self._flush()
+            self._vectors.update(records)
+
+    def finish(self) -> Counts:
+        """Writes everything, closes the files and proves that all of it can be read again.
+
+        Raises:
+            IndexUnreadable: a chunk cannot be reached; the draft must not be published.
+        """
+        self._flush()
+        self.catalog.commit()
+        counts = Counts(
+            self.catalog.count("files"),
+            self.catalog.count("chunks"),
+            self.catalog.count("chunks", "superseded"),
+            self._slots,
+            self.catalog.counts_by_root(),
+        )
+        words = keywords.count(self.catalog.connection)
+        self.close()
+        if words != counts.chunks:
+            what = f"The word index holds {words} of {counts.chunks} chunks."
+            raise IndexUnreadable(what, "Run ingest.py --rebuild.")
+        self._verify(counts.chunks)
+        return counts
+
+    def _verify(self, chunks: int) -> None:
+        if not self._vectors:
+            return
+        reopened = VectorIndex.open(self.folder / "chroma")
+        try:
+            reopened.verify(chunks)
+        finally:
+            reopened.close()
+
+    def close(self) -> None:
+        """Releases the files."""
+        self.catalog.close()
+        if self._vectors:
+            self._vectors.close()
+
+    def _enqueue(self, records: Sequence[VectorRecord], vectors: Sequence[Vector]) -> None:
+        self._waiting.extend(zip(records, vectors, strict=True))
+        if len(self._waiting) >= PAGE:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._vectors and self._waiting:
+            records, vectors = zip(*self._waiting, strict=True)
+            self._vectors.add(records, [np.asarray(vector) for vector in vectors])
+            self._slots += len(records)
+            self._waiting.clear()

@@ -1,0 +1,136 @@
+"""What every embedder is to the rest: texts in, unit vectors out, in a regime it declares.
+
+Leaves out which one is used (`choose`) and each one's own protocol.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from local_rag.chunks import Budget, TokenStarts
+from local_rag.errors import TextRejected
+
+Vector = NDArray[np.float32]
+"""A unit vector, shape (dimension,)."""
+
+LONGEST_TITLE = 160  # characters of the title slot, which is spent once a chunk
+
+
+@dataclass(frozen=True)
+class Regime:
+    """What makes vectors comparable: two stores of one regime could share them.
+
+    `kind` is ollama, builtin or none; `digest` identifies the weights; `scheme` is the version of
+    the prefixes and of the text that is put before a chunk.
+    """
+
+    kind: str
+    model: str = ""
+    digest: str = ""
+    dimension: int = 0
+    scheme: str = ""
+
+    @property
+    def id(self) -> str:
+        """Sixteen hex digits that differ between regimes."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """How a person reads it, such as `ollama/embeddinggemma`."""
+        return f"{self.kind}/{self.model}" if self.model else self.kind
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Regime:
+        """The regime that `dataclasses.asdict` wrote."""
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__})
+
+
+@dataclass(frozen=True)
+class Passage:
+    """What is embedded of one chunk: its text and the title slot before it."""
+
+    title: str
+    text: str
+
+    def key(self, regime: Regime) -> bytes:
+        """SHA-256 over everything that the vector depends on: 32 bytes."""
+        parts = (regime.id, self.title, self.text)
+        return hashlib.sha256("\0".join(parts).encode("utf-8")).digest()
+
+
+def passage_title(title: str | None, headings: Sequence[str]) -> str:
+    """The title slot: document title and heading trail, cut from the left where it is long.
+
+    A file's name is left out on purpose: renaming a file must not cost its embeddings.
+    """
+    trail = [title, *headings] if title and title not in headings[:1] else list(headings)
+    slot = " > ".join(part for part in trail if part)
+    return slot if len(slot) <= LONGEST_TITLE else "… " + slot[-LONGEST_TITLE:].partition(" ")[2]
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """How chunks are measured for a model, which is known even while its embedder is away."""
+
+    budget: Budget
+    token_starts: TokenStarts
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors.
+
+    Both embedding methods raise `EmbedderAway`, `TextTooLong` or `TextRejected`; the last two
+    are about at least one of the texts, without saying which.
+    """
+
+    @property
+    def regime(self) -> Regime:
+        """Asks the embedder who it is. Raises `EmbedderAway`, which `embed_*` do too."""
+
+    @property
+    def sizing(self) -> Sizing:
+        """The chunk sizes that suit this model."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many texts to hand over at once."""
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """ISO 639-1 codes it was trained for; None for many."""
+
+    def embed_documents(self, passages: Sequence[Passage]) -> list[Vector]:
+        """One unit vector for each passage, in order."""
+
+    def embed_query(self, query: str) -> Vector:
+        """The unit vector of a question. A long one is cut to the embedder's limit."""
+
+
+def checked(vectors: Sequence[Sequence[float]], count: int, dimension: int | None) -> list[Vector]:
+    """`vectors` as unit float32 arrays, if they can be trusted.
+
+    Raises:
+        TextRejected: wrong count or dimension, a value that is not finite, or a norm that is not
+            1 to 1e-3 (an embedder that fails inside answers zeros with success).
+    """
+    if len(vectors) != count:
+        raise TextRejected(f"The embedder answered {len(vectors)} vectors for {count} texts.", "")
+    try:
+        rows = [np.asarray(vector, dtype=np.float32) for vector in vectors]
+    except (TypeError, ValueError):
+        raise TextRejected("The embedder answered something that is no vector.", "") from None
+    for row in rows:
+        if row.ndim != 1 or (dimension is not None and row.shape != (dimension,)):
+            raise TextRejected(f"The embedder answered a vector of shape {row.shape}.", "")
+        if not np.isfinite(row).all() or abs(float(np.linalg.norm(row)) - 1) > 1e-3:
+            raise TextRejected("The embedder answered a vector that is not of length 1.", "")
+    return rows

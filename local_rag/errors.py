@@ -1,0 +1,74 @@
+"""The named failures. Each says when it happens; its text says in one line what to do next.
+
+Leaves out how they are shown: `ingest.py` turns them into an exit code, `tools.py` into a tool
+error. A failure is never an empty result.
+"""
+
+from __future__ import annotations
+
+
+class RagError(Exception):
+    """Base of every failure that a person can act on.
+
+    `what` is one sentence about what is wrong, `remedy` one about what to do.
+    """
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(" ".join(f"{what} {remedy}".split()))
+
+
+class SettingsError(RagError):
+    """An option from the environment or the settings file is not valid."""
+
+
+class CorpusUnavailable(RagError):
+    """A corpus folder is missing, or empty although documents of it are in the index."""
+
+
+class IngestRunning(RagError):
+    """Another ingest holds the store's lock."""
+
+
+class NoIndexYet(RagError):
+    """The store holds no published snapshot: ingest has not finished once."""
+
+
+class IndexUnreadable(RagError):
+    """A published snapshot exists but cannot be opened or searched."""
+
+
+class EmbedderAway(RagError):
+    """The embedder cannot answer at all: not running, no model, busy, refused, timed out.
+
+    Nothing is wrong with the text, so the same text can be tried again later.
+    """
+
+
+class EmbedderFaltered(EmbedderAway):
+    """The embedder broke off at a request. A text may have crashed it, or it is down altogether;
+    only a text known to be good can tell.
+    """
+
+
+class TextTooLong(RagError):
+    """One text has more tokens than the embedder takes. Sent again unchanged it fails again."""
+
+
+class TextRejected(RagError):
+    """The embedder answered one text with an error or with a vector that can't be used."""
+
+
+class RegimeChanged(RagError):
+    """The store's vectors come from another embedder, model or prefix scheme than the one here."""
+
+
+class DocumentNotFound(RagError):
+    """No indexed document has this path."""
+
+
+class PathRefused(RagError):
+    """A path leads out of its root, or no longer to the file that was indexed."""
+
+
+class BadArgument(RagError):
+    """A tool was called with an argument that is missing, unknown or of the wrong kind."""

@@ -1,0 +1,299 @@
+"""Ingest: plan, embed, replace, verify, publish.
+
+Each file's vectors are complete before the file is touched in the draft, and a draft is complete
+and checked before anybody sees it. Leaves out the command line and how progress is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Protocol
+
+from local_rag.cache import EmbeddingCache
+from local_rag.catalog import Catalog, FileRecord
+from local_rag.chunks import chunk_document
+from local_rag.documents import Document, NotText, parse_document
+from local_rag.draft import Counts, Draft
+from local_rag.embedders.batching import KNOWN_GOOD
+from local_rag.embedders.choose import Choice, choose_for_existing, choose_for_new
+from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
+from local_rag.errors import EmbedderAway, IndexUnreadable, NoIndexYet
+from local_rag.languages import guess_language
+from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
+from local_rag.report import Remark, Report
+from local_rag.revisions import revision
+from local_rag.settings import Settings
+from local_rag.snapshots import Manifest, RootState, Snapshot, Store
+from local_rag.vectors import VectorIndex
+from local_rag.walk import Skipped
+
+RECIPE = "1"  # raise it when the same bytes would give other chunks or other index terms
+MARKDOWN = (".md", ".markdown", ".mdx", ".qmd", ".rmd")
+LANGUAGE_SAMPLE = 50  # files
+
+
+class Progress(Protocol):
+    """What a run tells while it lasts."""
+
+    def start(self, files: int, size: int) -> None:
+        """There are `files` to index, `size` bytes in all."""
+
+    def advance(self, path: str, size: int, embedded: int) -> None:
+        """A file is done; `embedded` chunks were embedded so far."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line asks for."""
+
+    rebuild: bool = False
+    dry_run: bool = False
+    allow_empty: bool = False
+
+
+def run_ingest(settings: Settings, options: Options, progress: Progress) -> Report:
+    """Brings the store up to date with the corpus, or says what that would take.
+
+    Raises:
+        RagError: nothing was done; the live snapshot is as it was.
+    """
+    store = Store(settings.store_dir)
+    with nullcontext() if options.dry_run else store.lock():
+        live, damage = live_snapshot(store)
+        on_disk = scan(settings.roots, settings.max_file_bytes)
+        if live and not options.allow_empty:
+            check_roots_present(on_disk, _catalogued(live), settings.roots)
+        if live and not options.rebuild:
+            choice = choose_for_existing(settings, live.manifest.regime)
+        else:
+            previous = live.manifest.regime if live else None
+            choice = choose_for_new(settings, lambda: _is_english(on_disk), previous)
+        run = Ingest(store, settings, choice, live, options)
+        run.report.notices += [*([f"{damage} Rebuilding it."] if damage else []), *choice.notices]
+        return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
+
+
+def live_snapshot(store: Store) -> tuple[Snapshot | None, str]:
+    """The snapshot to build on and, if there is one that cannot be used, why not."""
+    try:
+        snapshot = store.current()
+        with closing(Catalog.open(snapshot.catalog)) as catalog:
+            catalog.files()
+        if snapshot.manifest.regime.dimension:
+            with closing(VectorIndex.open(snapshot.chroma)) as vectors:
+                vectors.verify(snapshot.manifest.chunks)
+    except NoIndexYet:
+        return None, ""
+    except IndexUnreadable as error:
+        return None, str(error)
+    return snapshot, ""
+
+
+def _catalogued(snapshot: Snapshot) -> list[FileRecord]:
+    with closing(Catalog.open(snapshot.catalog)) as catalog:
+        return catalog.files()
+
+
+def _is_english(on_disk: Scan) -> bool:
+    guesses = []
+    for found, _ in islice(
+        on_disk.versions, 0, None, max(1, len(on_disk.versions) // LANGUAGE_SAMPLE)
+    ):
+        try:
+            guesses.append(guess_language(parse_document(found.location.read_bytes()).text))
+        except (OSError, NotText):
+            continue
+    return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)
+
+
+class Ingest:
+    """One run into `store`, which is locked. Call `run` or `preview` once."""
+
+    def __init__(
+        self, store: Store, settings: Settings, choice: Choice, live: Snapshot | None,
+        options: Options,
+    ) -> None:  # fmt: skip
+        self._store, self._settings, self._choice, self._live = store, settings, choice, live
+        self._roots = {root.name: root for root in settings.roots}
+        # A rebuild starts from nothing, while what it replaces goes on serving readers.
+        self._base = None if options.rebuild else live
+        self._draft: Draft | None = None
+        self._options = options
+        self._rebuilding = options.rebuild and live is not None
+        self.report = Report(embedder=choice.regime.label, dry_run=options.dry_run)
+
+    def run(self, on_disk: Scan, progress: Progress) -> Report:
+        """Does the work and publishes it, if there is any."""
+        plan = self._plan(on_disk)
+        progress.start(len(plan.todo), sum(todo.size for todo in plan.todo))
+        with closing(EmbeddingCache(self._store.cache)) as cache:
+            try:
+                self._index(plan, cache, progress)
+                self._publish_if_changed()
+            finally:
+                if self._draft:
+                    self._draft.close()
+            cache.prune()
+        self._store.prune()
+        return self.report
+
+    def preview(self, on_disk: Scan) -> Report:
+        """Says what `run` would do, and changes nothing."""
+        plan = self._plan(on_disk)
+        self.report.deleted = len(plan.gone)
+        live = LiveVectors(self._live, self._choice.regime)
+        with closing(live):
+            for file in self._prepared(plan.todo):
+                self._count(file.todo)
+                known = live.known([key for _, key in file.chunks])
+                self.report.embedded += len({key for _, key in file.chunks} - known)
+        return self.report
+
+    @property
+    def _recipe(self) -> str:
+        return f"{RECIPE}/{'-'.join(str(n) for n in asdict(self._choice.sizing.budget).values())}"
+
+    def _plan(self, on_disk: Scan) -> Plan:
+        indexed = _catalogued(self._base) if self._base else []
+        same = self._base is not None and self._base.manifest.recipe == self._recipe
+        plan = make_plan(on_disk, indexed, same_recipe=same)
+        self.report.skipped += plan.skipped
+        self.report.unchanged = len(plan.unchanged)
+        for record in plan.unchanged + plan.held:
+            self.report.warnings += [Remark(record.root, record.path, w) for w in record.warnings]
+        return plan
+
+    def _index(self, plan: Plan, cache: EmbeddingCache, progress: Progress) -> None:
+        for record in plan.gone:
+            self._writable().remove(record.number)
+            self.report.deleted += 1
+        regime = self._choice.regime
+        with closing(LiveVectors(self._live, regime)) as live:
+            resolver = Resolver(
+                self._choice.embedder, regime, cache, live.lookup, self._choice.away
+            )
+            files = self._prepared(plan.todo)
+            for file in resolver.resolve(files) if regime.dimension else files:
+                self.report.embedded = resolver.embedded
+                if file.failure and resolver.away and self._rebuilding:
+                    what = f"The rebuild stopped: {resolver.away} The index is as it was."
+                    raise EmbedderAway(what, "Run it again; what is embedded is kept.")
+                self._replace(file)
+                progress.advance(file.version.path, file.version.size, resolver.embedded)
+            self.report.embedded = resolver.embedded
+
+    def _prepared(self, todos: Sequence[Todo]) -> Iterator[Prepared]:
+        """The files that are to be indexed, read again and cut into chunks."""
+        sizing, regime = self._choice.sizing, self._choice.regime
+        for todo in todos:
+            read = read_version(
+                self._roots[todo.found.root], todo.found, self._settings.max_file_bytes
+            )
+            if isinstance(read, Skipped):
+                self.report.skipped.append(read)
+                continue
+            version, content = read
+            document = self._parsed(todo, content.data)
+            if document is None:
+                self._drop(todo)
+                continue
+            for text in document.warnings:
+                self.report.warnings.append(Remark(version.root, version.path, text))
+            chunks = chunk_document(document, sizing.budget, sizing.token_starts)
+            yield Prepared(todo, version, document, keyed(document, chunks, regime))
+
+    def _parsed(self, todo: Todo, data: bytes) -> Document | None:
+        found = todo.found
+        try:
+            document = parse_document(data, markdown=found.path.lower().endswith(MARKDOWN))
+        except NotText as error:
+            self.report.skipped.append(Skipped(found.root, found.path, str(error), wanted=True))
+            return None
+        if document.excluded:
+            self.report.left_out += 1
+            return None
+        return document
+
+    def _drop(self, todo: Todo) -> None:
+        """A file that was indexed and now is none: `rag: false`, or no text any more."""
+        if todo.old:
+            self.report.deleted += 1
+            if not self._options.dry_run:
+                self._writable().remove(todo.old.number)
+
+    def _replace(self, file: Prepared) -> None:
+        old = file.todo.old
+        if file.failure:
+            remark = Remark(file.version.root, file.version.path, file.failure)
+            self.report.failed.append(remark)
+            if old and old.lifecycle != file.document.lifecycle:  # retiring never waits
+                document = file.document
+                self._writable().set_lifecycle(
+                    old.number, document.lifecycle, document.superseded_by
+                )
+            return
+        if old:
+            self._writable().remove(old.number)
+        self._writable().add(file.version, file.document, file.chunks, file.ordered_vectors)
+        self._count(file.todo)
+
+    def _count(self, todo: Todo) -> None:
+        setattr(self.report, todo.change, getattr(self.report, todo.change) + 1)
+
+    def _writable(self) -> Draft:
+        if self._draft is None:
+            self._draft = Draft.begin(self._store, self._choice.regime, self._base)
+        return self._draft
+
+    def _publish_if_changed(self) -> None:
+        if self._draft is None and self._base:
+            manifest = self._manifest(_counts_of(self._base))
+            if replace(manifest, created=self._base.manifest.created) == self._base.manifest:
+                return
+        manifest = self._manifest(self._writable().finish())
+        self._store.publish(self._writable().folder, manifest)
+        self.report.published = self._writable().folder.name
+
+    def _manifest(self, counts: Counts) -> Manifest:
+        self.report.files, self.report.chunks = counts.files, counts.chunks
+        roots = []
+        for root in self._roots.values():
+            files, chunks = counts.by_root.get(root.name, (0, 0))
+            commit, dirty = revision(root.path)
+            roots.append(RootState(root.name, str(root.path), commit, dirty, files, chunks))
+        self.report.roots = tuple(roots)
+        return Manifest(
+            regime=self._choice.regime,
+            recipe=self._recipe,
+            roots=tuple(roots),
+            files=counts.files,
+            chunks=counts.chunks,
+            superseded_chunks=counts.superseded_chunks,
+            slots=counts.slots,
+            pending=len(self.report.failed),
+            reference=self._reference(),
+            report=self.report.lasting(),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
+
+    def _reference(self) -> tuple[float, ...]:
+        """The vector of a known sentence, by which a server can tell that it embeds alike."""
+        if self._base and self._base.manifest.reference:
+            return self._base.manifest.reference
+        if self._choice.embedder is None:
+            return ()
+        try:
+            vector = self._choice.embedder.embed_documents([KNOWN_GOOD])[0]
+        except EmbedderAway:
+            return ()
+        return tuple(float(x) for x in vector)
+
+
+def _counts_of(snapshot: Snapshot) -> Counts:
+    m = snapshot.manifest
+    by_root = {root.name: (root.files, root.chunks) for root in m.roots}
+    return Counts(m.files, m.chunks, m.superseded_chunks, m.slots, by_root)

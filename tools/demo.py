@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""The whole product in a minute: ingest the sample corpus, ask a real server three questions.
+
+Uses a store of its own in .demo/, never the person's. Ends with the lines that register the
+server with Claude Code and Codex.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import anyio
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+PROJECT = Path(__file__).resolve().parent.parent
+STORE = PROJECT / ".demo" / "store"
+QUESTIONS = {
+    "Nobody reacts to a sev-1 page, who is called next?": "on-call.md",
+    "How do I move the orders database to a replica by hand?": "runbooks/database-failover.md",
+    "What does E-4107 image digest mismatch mean?": "deploys.md",
+}
+
+
+def settings() -> dict[str, str]:
+    """The environment of a demo run: the sample corpus, the demo's store, nothing else of RAG_*."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("RAG_") or k == "RAG_EMBEDDER"}
+    corpus = str(PROJECT / "sample-corpus")
+    nothing = str(PROJECT / ".demo" / "no-settings.toml")
+    Path(nothing).touch()
+    return kept | {"RAG_CORPUS_DIR": corpus, "RAG_STORE_DIR": str(STORE), "RAG_CONFIG": nothing}
+
+
+async def ask(environment: dict[str, str]) -> int:
+    """Asks the questions over stdio, as a client would, and counts the right first hits."""
+    server = StdioServerParameters(
+        command=sys.executable, args=[str(PROJECT / "server.py")], env=environment
+    )
+    right = 0
+    async with Client(stdio_client(server)) as client:
+        for question, path in QUESTIONS.items():
+            answer = await client.call_tool("search_corpus", {"query": question, "limit": 3})
+            hits = (answer.structured_content or {}).get("hits", [])
+            print(f"\n? {question}")
+            for hit in hits:
+                lines = f"{hit['start_line']}-{hit['end_line']}"
+                print(f"  {hit['score']:.3f}  {hit['path']}:{lines}  {hit['title']}")
+            right += bool(hits) and hits[0]["path"] == path
+    return right
+
+
+def registration() -> str:
+    """The lines that register the server, with this folder's paths filled in."""
+    python, server = Path(sys.executable), PROJECT / "server.py"
+    return f"""
+To use it on your own documents (edit the path, then run ingest.py and register the server):
+
+  RAG_CORPUS_DIR="$HOME/notes" "{python}" "{PROJECT / "ingest.py"}"
+
+Claude Code:
+  claude mcp add --scope user local-rag -- "{python}" "{server}"
+
+Codex (~/.codex/config.toml):
+  [mcp_servers.local-rag]
+  command = {str(python)!r}
+  args = [{str(server)!r}]
+"""
+
+
+def main() -> int:
+    """Runs the demo; 0 if every question found its document first."""
+    shutil.rmtree(STORE, ignore_errors=True)
+    STORE.parent.mkdir(exist_ok=True)
+    environment = settings()
+    ingest = [sys.executable, str(PROJECT / "ingest.py")]
+    if subprocess.run(ingest, env=environment, check=False).returncode == 2:
+        return 2
+    right = anyio.run(ask, environment)
+    print(f"\n{right} of {len(QUESTIONS)} first hits are right.")
+    print(registration())
+    return 0 if right == len(QUESTIONS) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
