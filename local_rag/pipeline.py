@@ -6,11 +6,13 @@ and checked before anybody sees it. Leaves out the command line and how progress
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Protocol
 
 from local_rag.cache import EmbeddingCache
@@ -22,6 +24,8 @@ from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.embedders.choose import Choice, choose_for_existing, choose_for_new
 from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
 from local_rag.errors import EmbedderAway, IndexUnreadable, NoIndexYet
+from local_rag.formats import format_of
+from local_rag.ignores import NAME, ignores_beside
 from local_rag.languages import guess_language
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
 from local_rag.report import Remark, Report
@@ -29,10 +33,9 @@ from local_rag.revisions import revision
 from local_rag.settings import Settings
 from local_rag.snapshots import Manifest, RootState, Snapshot, Store
 from local_rag.vectors import VectorIndex
-from local_rag.walk import Skipped
+from local_rag.walk import Scope, Skipped
 
 RECIPE = "1"  # raise it when the same bytes would give other chunks or other index terms
-MARKDOWN = (".md", ".markdown", ".mdx", ".qmd", ".rmd")
 LANGUAGE_SAMPLE = 50  # files
 
 
@@ -64,7 +67,9 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     store = Store(settings.store_dir)
     with nullcontext() if options.dry_run else store.lock():
         live, damage = live_snapshot(store)
-        on_disk = scan(settings.roots, settings.max_file_bytes)
+        ignores, bad_lines = ignores_beside(settings.store_dir)
+        scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
+        on_disk = scan(settings.roots, settings.max_file_bytes, scope)
         if live and not options.allow_empty:
             check_roots_present(on_disk, _catalogued(live), settings.roots)
         if live and not options.rebuild:
@@ -73,7 +78,11 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
             previous = live.manifest.regime if live else None
             choice = choose_for_new(settings, lambda: _is_english(on_disk), previous)
         run = Ingest(store, settings, choice, live, options)
-        run.report.notices += [*([f"{damage} Rebuilding it."] if damage else []), *choice.notices]
+        run.report.notices += [
+            *([f"{damage} Rebuilding it."] if damage else []),
+            *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad_lines),
+            *choice.notices,
+        ]
         return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 
 
@@ -108,6 +117,11 @@ def _is_english(on_disk: Scan) -> bool:
         except (OSError, NotText):
             continue
     return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)
+
+
+def _is_markdown(path: str) -> bool:
+    kind = format_of(path)
+    return kind is not None and kind.name == "Markdown"
 
 
 class Ingest:
@@ -209,7 +223,7 @@ class Ingest:
     def _parsed(self, todo: Todo, data: bytes) -> Document | None:
         found = todo.found
         try:
-            document = parse_document(data, markdown=found.path.lower().endswith(MARKDOWN))
+            document = parse_document(data, markdown=_is_markdown(found.path))
         except NotText as error:
             self.report.skipped.append(Skipped(found.root, found.path, str(error), wanted=True))
             return None

@@ -13,7 +13,7 @@ from typing import Literal
 from local_rag.catalog import FileRecord, Version
 from local_rag.errors import CorpusUnavailable, PathRefused
 from local_rag.settings import Root
-from local_rag.walk import Content, Found, Skipped, read_inside, walk
+from local_rag.walk import Content, Found, Scope, Skipped, read_inside, walk
 
 Change = Literal["new", "changed", "renamed"]
 
@@ -47,7 +47,7 @@ class Scan:
     skipped: tuple[Skipped, ...]
 
 
-def scan(roots: Sequence[Root], max_bytes: int) -> Scan:
+def scan(roots: Sequence[Root], max_bytes: int, scope: Scope = Scope()) -> Scan:  # noqa: B008
     """Walks the roots and hashes every document.
 
     Raises:
@@ -55,7 +55,7 @@ def scan(roots: Sequence[Root], max_bytes: int) -> Scan:
     """
     versions, skipped = [], []
     for root in roots:
-        for item in _listing(root):
+        for item in _listing(root, scope):
             read = read_version(root, item, max_bytes) if isinstance(item, Found) else item
             if isinstance(read, Skipped):
                 skipped.append(read)
@@ -64,9 +64,9 @@ def scan(roots: Sequence[Root], max_bytes: int) -> Scan:
     return Scan(tuple(versions), tuple(skipped))
 
 
-def _listing(root: Root) -> Iterable[Found | Skipped]:
+def _listing(root: Root, scope: Scope) -> Iterable[Found | Skipped]:
     try:
-        yield from walk(root)
+        yield from walk(root, scope)
     except OSError as error:
         what = f"The corpus folder {root.path} cannot be read ({error.strerror})."
         raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or mount the disk.") from error

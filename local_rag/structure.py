@@ -8,9 +8,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+Syntax = Literal["markdown", "rst", "org", "asciidoc", "code", "table", "plain"]
+"""How a text shows its structure. `table` is one row a line, the first of them the header."""
 
 LONGEST_HEADING = 200  # characters kept of a heading in a trail
 
