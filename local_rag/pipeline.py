@@ -18,6 +18,7 @@ from typing import Protocol
 from local_rag.cache import EmbeddingCache
 from local_rag.catalog import Catalog, FileRecord
 from local_rag.chunks import chunk_document
+from local_rag.credentials import find_credentials, find_private_key
 from local_rag.documents import Document, NotText, parse_document
 from local_rag.draft import Counts, Draft
 from local_rag.embedders.batching import KNOWN_GOOD
@@ -169,7 +170,8 @@ class Ingest:
 
     @property
     def _recipe(self) -> str:
-        return f"{RECIPE}/{'-'.join(str(n) for n in asdict(self._choice.sizing.budget).values())}"
+        sizes = "-".join(str(n) for n in asdict(self._choice.sizing.budget).values())
+        return f"{RECIPE}/{sizes}/{self._settings.secrets}"
 
     def _plan(self, on_disk: Scan) -> Plan:
         indexed = _catalogued(self._base) if self._base else []
@@ -230,7 +232,22 @@ class Ingest:
         if document.excluded:
             self.report.left_out += 1
             return None
-        return document
+        return self._without_secrets(todo, document)
+
+    def _without_secrets(self, todo: Todo, document: Document) -> Document | None:
+        """The document with a warning for each credential in it; None if it has to stay out."""
+        line = find_private_key(document.text)
+        found = find_credentials(document.text)
+        if line is None and (not found or self._settings.secrets == "warn"):
+            remarks = tuple(f"line {c.line} looks like a secret: {c.kind}" for c in found)
+            return replace(document, warnings=document.warnings + remarks)
+        reason = "holds a private key" if line is not None else "holds a credential"
+        where = f"line {line}" if line is not None else f"line {found[0].line}: {found[0].kind}"
+        skipped = Skipped(
+            todo.found.root, todo.found.path, f"{reason} ({where})", wanted=False, secret=True
+        )
+        self.report.skipped.append(skipped)
+        return None
 
     def _drop(self, todo: Todo) -> None:
         """A file that was indexed and now is none: `rag: false`, or no text any more."""

@@ -23,6 +23,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from local_rag.credentials import Secrets
 from local_rag.errors import SettingsError
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -50,6 +51,7 @@ class Settings(BaseSettings):
         str, Field(validation_alias=AliasChoices("RAG_OLLAMA_HOST", "OLLAMA_HOST"))
     ] = "http://127.0.0.1:11434"
     builtin_model_dir: Path | None = None
+    secrets: Secrets = "warn"
     max_file_mb: Annotated[float, Field(gt=0, le=1024)] = 5.0
 
     @field_validator("corpus_dir", mode="before")

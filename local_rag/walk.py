@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from local_rag.credentials import BY_NAME, is_secret_name
 from local_rag.errors import PathRefused
 from local_rag.formats import format_of
 from local_rag.git import Listing, is_in_repository, list_repository
@@ -46,13 +47,15 @@ class Found:
 class Skipped:
     """A file that is not indexed, or with `/` at the end of its path a whole folder.
 
-    `wanted` tells a document that failed from one that is left out on purpose.
+    `wanted` tells a document that failed from one that is left out on purpose; `secret` one that
+    is left out as it holds secrets.
     """
 
     root: str
     path: str
     reason: str
     wanted: bool
+    secret: bool = False
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,7 @@ def _judge(
         return Skipped(root.name, _shown(path) + "/", reason, wanted=False)
     reason = _link(root, entry) if entry.is_symlink() else _against_file(folder, entry, path)
     if reason is not None:
-        return Skipped(root.name, _shown(path), reason, wanted=False)
+        return Skipped(root.name, _shown(path), reason, wanted=False, secret=reason == BY_NAME)
     if not path.isascii() and _shown(path) != path:
         return Skipped(root.name, _shown(path), "name is not UTF-8", wanted=True)
     return path, entry.path
@@ -188,6 +191,8 @@ def _against_folder(
 def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | None:
     if not entry.is_file(follow_symlinks=False):
         return "not a regular file"
+    if is_secret_name(path):
+        return BY_NAME
     if folder.listing and not folder.listing.has_file(path):
         return LEFT_OUT_BY_GIT
     if folder.ignores.files and (reason := folder.ignores.reason(path, is_folder=False)):
