@@ -38,14 +38,14 @@ CREATE TABLE chunks (
     file INTEGER NOT NULL REFERENCES files (number),
     start INTEGER NOT NULL, "end" INTEGER NOT NULL,
     first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
-    headings TEXT NOT NULL, text TEXT NOT NULL, key BLOB NOT NULL
+    headings TEXT NOT NULL, text TEXT NOT NULL, key BLOB NOT NULL, label TEXT NOT NULL
 );
 CREATE INDEX chunks_of_file ON chunks (file, start);
 CREATE INDEX chunks_of_key ON chunks (key);
 """
 FILE_FIELDS = ("number, root, path, location, sha256, size, mtime_ns, title, lifecycle,"
                " superseded_by, tags, dated, metadata, warnings")  # fmt: skip
-CHUNK_FIELDS = 'number, id, file, start, "end", first_line, last_line, headings, text, key'
+CHUNK_FIELDS = 'number, id, file, start, "end", first_line, last_line, headings, text, key, label'
 MANY = 500  # SQL variables a statement; older SQLite takes 999
 
 
@@ -71,7 +71,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class ChunkRecord:
-    """An indexed chunk. `key` is its embedding's key in the cache."""
+    """An indexed chunk. `key` is its embedding's key in the cache, `label` its page or the like."""
 
     number: int
     id: str
@@ -83,6 +83,7 @@ class ChunkRecord:
     headings: tuple[str, ...]
     text: str
     key: bytes
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -201,9 +202,9 @@ class Catalog:
         title = document.title or ""
         for id_, (chunk, key) in zip(chunk_ids(version, chunks), chunks, strict=True):
             row = self.connection.execute(
-                f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES (?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
+                f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
                 (None, id_, number, chunk.start, chunk.end, chunk.first_line, chunk.last_line,
-                 json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key),
+                 json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key, chunk.label),
             )  # fmt: skip
             keywords.add(self.connection, row.lastrowid or 0, version.path, title, chunk)
         return self.vector_records(self.files_by_number([number])[number])

@@ -34,7 +34,7 @@ def add(connection: sqlite3.Connection, number: int, path: str, title: str, chun
     headings = " ".join(chunk.headings)
     connection.execute(
         "INSERT INTO words (rowid, path, title, headings, body) VALUES (?, ?, ?, ?, ?)",
-        (number, path, title, headings, chunk.text),
+        (number, path, title, headings, chunk.indexed),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -19,13 +19,15 @@ from local_rag.cache import EmbeddingCache
 from local_rag.catalog import Catalog, FileRecord
 from local_rag.chunks import chunk_document
 from local_rag.credentials import find_credentials, find_private_key
-from local_rag.documents import Document, NotText, parse_document
+from local_rag.documents import Document, NotText, document_from, parse_document
 from local_rag.draft import Counts, Draft
 from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.embedders.choose import Choice, choose_for_existing, choose_for_new
 from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
 from local_rag.errors import EmbedderAway, IndexUnreadable, NoIndexYet
-from local_rag.formats import format_of
+from local_rag.formats import TEXT, format_of
+from local_rag.formats.converter import Converter
+from local_rag.formats.extract import Unconvertible
 from local_rag.ignores import NAME, ignores_beside
 from local_rag.languages import guess_language
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
@@ -68,7 +70,7 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     store = Store(settings.store_dir)
     with nullcontext() if options.dry_run else store.lock():
         live, damage = live_snapshot(store)
-        ignores, bad_lines = ignores_beside(settings.store_dir)
+        ignores, bad = ignores_beside(settings.store_dir)
         scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
         on_disk = scan(settings.roots, settings.max_file_bytes, scope)
         if live and not options.allow_empty:
@@ -77,14 +79,14 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
             choice = choose_for_existing(settings, live.manifest.regime)
         else:
             previous = live.manifest.regime if live else None
-            choice = choose_for_new(settings, lambda: _is_english(on_disk), previous)
-        run = Ingest(store, settings, choice, live, options)
-        run.report.notices += [
-            *([f"{damage} Rebuilding it."] if damage else []),
-            *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad_lines),
-            *choice.notices,
-        ]
-        return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
+            choice = choose_for_new(settings, lambda: _is_english(on_disk, settings), previous)
+        with closing(Ingest(store, settings, choice, live, options)) as run:
+            run.report.notices += [
+                *([f"{damage} Rebuilding it."] if damage else []),
+                *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
+                *choice.notices,
+            ]
+            return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 
 
 def live_snapshot(store: Store) -> tuple[Snapshot | None, str]:
@@ -108,21 +110,16 @@ def _catalogued(snapshot: Snapshot) -> list[FileRecord]:
         return catalog.files()
 
 
-def _is_english(on_disk: Scan) -> bool:
+def _is_english(on_disk: Scan, settings: Settings) -> bool:
+    roots = {root.name: root for root in settings.roots}
+    texts = [found for found, _ in on_disk.versions if not (format_of(found.path) or TEXT).module]
     guesses = []
-    for found, _ in islice(
-        on_disk.versions, 0, None, max(1, len(on_disk.versions) // LANGUAGE_SAMPLE)
-    ):
-        try:
-            guesses.append(guess_language(parse_document(found.location.read_bytes()).text))
-        except (OSError, NotText):
-            continue
+    for found in islice(texts, 0, None, max(1, len(texts) // LANGUAGE_SAMPLE)):
+        read = read_version(roots[found.root], found, settings.max_file_bytes)
+        with suppress(NotText):
+            if not isinstance(read, Skipped):
+                guesses.append(guess_language(parse_document(read[1].data).text))
     return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)
-
-
-def _is_markdown(path: str) -> bool:
-    kind = format_of(path)
-    return kind is not None and kind.name == "Markdown"
 
 
 class Ingest:
@@ -138,6 +135,7 @@ class Ingest:
         self._base = None if options.rebuild else live
         self._draft: Draft | None = None
         self._options = options
+        self._converter = Converter(settings.max_file_bytes)
         self._rebuilding = options.rebuild and live is not None
         self.report = Report(embedder=choice.regime.label, dry_run=options.dry_run)
 
@@ -155,6 +153,10 @@ class Ingest:
             cache.prune()
         self._store.prune()
         return self.report
+
+    def close(self) -> None:
+        """Ends the process in which files were converted."""
+        self._converter.close()
 
     def preview(self, on_disk: Scan) -> Report:
         """Says what `run` would do, and changes nothing."""
@@ -225,14 +227,20 @@ class Ingest:
     def _parsed(self, todo: Todo, data: bytes) -> Document | None:
         found = todo.found
         try:
-            document = parse_document(data, markdown=_is_markdown(found.path))
-        except NotText as error:
+            document = self._read(found.path, data)
+        except (NotText, Unconvertible) as error:
             self.report.skipped.append(Skipped(found.root, found.path, str(error), wanted=True))
             return None
         if document.excluded:
             self.report.left_out += 1
             return None
         return self._without_secrets(todo, document)
+
+    def _read(self, path: str, data: bytes) -> Document:
+        kind = format_of(path) or TEXT
+        if not kind.module:
+            return parse_document(data, kind)
+        return document_from(self._converter.convert(kind, data), kind)
 
     def _without_secrets(self, todo: Todo, document: Document) -> Document | None:
         """The document with a warning for each credential in it; None if it has to stay out."""

@@ -12,6 +12,7 @@ from typing import Literal
 
 from local_rag.catalog import FileRecord, Version
 from local_rag.errors import CorpusUnavailable, PathRefused
+from local_rag.formats import format_of
 from local_rag.settings import Root
 from local_rag.walk import Content, Found, Scope, Skipped, read_inside, walk
 
@@ -74,8 +75,9 @@ def _listing(root: Root, scope: Scope) -> Iterable[Found | Skipped]:
 
 def read_version(root: Root, found: Found, max_bytes: int) -> tuple[Version, Content] | Skipped:
     """A document's version and bytes, or why it cannot be read."""
+    kind = format_of(found.path)
     try:
-        content = read_inside(root.path, found.location, max_bytes)
+        content = read_inside(root.path, found.location, max_bytes * (kind.heavy if kind else 1))
     except PathRefused:
         reason = "changed into a link while it was read"
     except ValueError as error:

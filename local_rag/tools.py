@@ -54,6 +54,7 @@ class SearchHit(BaseModel):
     end_line: int
     score: float
     text: str
+    label: str = ""
     cut: bool = False
 
 
@@ -70,7 +71,8 @@ class SearchResult(BaseModel):
             parts.append("No match: no passage of the indexed documents fits this query.")
         for number, hit in enumerate(self.hits, 1):
             trail = " > ".join([hit.title, *hit.headings[:]])
-            where = f"{hit.root}:{hit.path} lines {hit.start_line}-{hit.end_line}"
+            page = f" {hit.label}," if hit.label else ""
+            where = f"{hit.root}:{hit.path}{page} lines {hit.start_line}-{hit.end_line}"
             quoted = "\n".join(f"> {line}" for line in hit.text.split("\n"))
             cut = "\n> [cut; get_file has the rest]" if hit.cut else ""
             parts.append(f"{number}. {trail}\n{where}, score {hit.score:.3f}\n{quoted}{cut}")
@@ -145,6 +147,7 @@ def _shown(hit: Hit, room: int) -> SearchHit:
         start_line=hit.chunk.first_line,
         end_line=hit.chunk.last_line,
         score=round(hit.score, 4),
+        label=one_line(hit.chunk.label),
         text=text[:room],
         cut=len(text) > room,
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from local_rag.credentials import BY_NAME, is_secret_name
 from local_rag.errors import PathRefused
-from local_rag.formats import format_of
+from local_rag.formats import format_of, is_generated
 from local_rag.git import Listing, is_in_repository, list_repository
 from local_rag.ignores import LARGEST, NAME, Ignores, parse_ignores
 from local_rag.settings import Root
@@ -201,6 +201,8 @@ def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | 
         return "hidden file"
     if entry.name.startswith("~$"):
         return "lock file of an office program"
+    if is_generated(entry.name):
+        return "made by a program for programs"
     return None if format_of(entry.name) else "not a document format"
 
 
