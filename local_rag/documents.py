@@ -75,7 +75,8 @@ def label_at(document: Document, offset: int) -> str:
 
 def _document(document: Document, keys: dict[str, Any], warnings: list[str]) -> Document:
     """The document as its metadata say it is; `warnings` gains what is odd about them."""
-    meta = normalised(keys)
+    metadata = normalised(keys)
+    meta = {key.strip().lower(): value for key, value in metadata.items()}
     return replace(
         document,
         title=_scalar(meta.get("title")) or document.title,
@@ -85,7 +86,7 @@ def _document(document: Document, keys: dict[str, Any], warnings: list[str]) -> 
         excluded=str(meta.get("rag", "")).strip().lower() in {"false", "no", "off", "0"},
         tags=_tags(meta.get("tags")),
         dated=_dated(meta),
-        metadata=meta,
+        metadata=metadata,
         warnings=tuple(warnings),
     )
 

@@ -23,6 +23,20 @@ MAX_DEPTH = 5
 MAX_STRING = 1_000
 
 
+class YamlHandler(YAMLHandler):
+    """YAML front matter from a line of dashes to the next one, or to Pandoc's three dots."""
+
+    END = re.compile(r"^(?:-{3,}|\.{3})\s*$", re.MULTILINE)
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The block and the body. Raises ValueError where nothing closes the block."""
+        start = self.FM_BOUNDARY.match(text)
+        end = self.END.search(text, start.end()) if start else None
+        if start is None or end is None:
+            raise ValueError("not closed")
+        return text[start.end() : end.start()], text[end.end() :]
+
+
 class TomlHandler(BaseHandler):
     """TOML front matter between `+++` lines. The library's own handler needs the package `toml`."""
 
@@ -33,7 +47,10 @@ class TomlHandler(BaseHandler):
         return tomllib.loads(fm)
 
 
-HANDLERS = (YAMLHandler(), TomlHandler(), JSONHandler())
+HANDLERS = (YamlHandler(), TomlHandler(), JSONHandler())
+# libyaml takes ten seconds for 30,000 brackets.
+TOO_DEEP = re.compile(r"(?:[\[{]\s*){50}")
+PROSE = 4  # words of a key: more are a sentence with a colon in it, under a rule
 
 
 def split_front_matter(text: str) -> tuple[dict[str, Any], int, str | None]:
@@ -48,25 +65,40 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int, str | None]:
         return {}, 0, None
     try:
         block, body = handler.split(text[lead:])
-    except ValueError:  # no closing line: a rule, then prose
-        return {}, 0, None
+    except ValueError:  # no closing line: a rule, then prose, or keys that run into the prose
+        start = re.split(r"\n[ \t]*\r?\n", text[lead : lead + MAX_FRONT_MATTER], maxsplit=1)[0]
+        hidden = _obeyed_keys(start)
+        return hidden, 0, "front matter is not closed: taken as text" if hidden else None
     if len(block) > MAX_FRONT_MATTER:
-        return {}, 0, f"front matter is over {MAX_FRONT_MATTER} characters: taken as text"
+        problem = f"front matter is over {MAX_FRONT_MATTER} characters: taken as text"
+        return _obeyed_keys(block[:MAX_FRONT_MATTER]), 0, problem
     try:
-        keys: Any = handler.load(block)
+        keys = _load(handler, block)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return _obeyed_keys(block), 0, f"front matter does not parse ({reason}): taken as text"
-    if keys is not None and not isinstance(keys, dict):
-        return {}, 0, None
-    return keys or {}, len(text) - len(body), None
+    return (keys, len(text) - len(body), None) if keys is not None else ({}, 0, None)
+
+
+def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
+    """The mapping in a block; None if it is prose between two rules."""
+    if TOO_DEEP.search(block):
+        raise ValueError("nested too deep")
+    keys: Any = handler.load(block)
+    if keys is None:
+        return {}
+    if not isinstance(keys, dict) or any(len(str(key)[:200].split()) > PROSE for key in keys):
+        return None
+    return keys
 
 
 def _obeyed_keys(block: str) -> dict[str, Any]:
+    """The keys that hide a document, in a block that cannot be read as a whole."""
     pattern = (
-        r"^(rag|lifecycle|superseded_by)[ \t]*[:=][ \t]*[\"']?([^\"'#\n]+?)[\"']?[ \t]*(?:#.*)?$"
+        r"(?im)^(?:[ \t]*\")?(rag|lifecycle|superseded_by)\"?[ \t]*[:=][ \t]*"
+        r"[\"']?([^\"'#,\r\n]+?)[\"']?,?[ \t]*(?:#[^\n]*)?\r?$"
     )
-    return {match[1]: match[2] for match in re.finditer(pattern, block, re.MULTILINE)}
+    return {match[1].lower(): match[2] for match in re.finditer(pattern, block)}
 
 
 def normalised(keys: dict[str, Any]) -> dict[str, JsonValue]:
