@@ -1,8 +1,8 @@
 """Bytes to text: Unicode in its forms, then what the file declares, then a guess with a warning.
 
-Long texts are guessed by charset-normalizer. It takes a short Cyrillic or East Asian note for
-anything (`Привет, мир` in cp1251 for Turkish), so those are recognised here by how their letters
-are used. Leaves out what the text means.
+The guess looks at how letters are used in the encodings that people's old files are in, and asks
+charset-normalizer only for the rest: that takes a short note for anything (`Привет, мир` in cp1251
+for Turkish, `señor` for Polish). Leaves out what the text means.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import charset_normalizer
 
 CONTROL_SHARE = 0.02  # of the characters; text in no language has more, every binary file does
 SAMPLE = 20_000  # bytes or characters looked at for a guess
-SHORT = 400  # bytes beyond ASCII up to which a text is short
 SURE = 0.6  # the mean weight of a text's letters from which a guess of ours stands
 MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: its mark begins with UTF-16's
@@ -45,7 +44,6 @@ UNLIKELY = ["iso8859_10", "iso8859_14", "iso8859_16", "iso8859_3", "cp1125", "hp
 EAST_ASIAN = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "euc_kr": (0xB0, 0xC8),
               "gb2312": (0xB0, 0xD7), "gb18030": (0xB0, 0xD7), "big5": (0xA4, 0xC6)}  # fmt: skip
 CANDIDATES = (*EAST_ASIAN, *ALPHABETS)
-_HIGH = bytes(range(128, 256))
 
 
 class NotText(ValueError):
@@ -127,11 +125,7 @@ def _decode_guessed(data: bytes) -> tuple[str, str]:
             return text, f"encoding guessed: {encoding}"
     best = charset_normalizer.from_bytes(data, cp_exclusion=UNLIKELY).best()
     if best is None:
-        encoding = _by_letters(data, only_short=False)
-        text = _nearly(data, encoding) if encoding else None
-        if text is None:
-            raise NotText("undecodable")
-        return text, f"encoding guessed: {encoding}"
+        raise NotText("undecodable")
     return str(best), f"encoding guessed: {best.encoding}"
 
 
@@ -160,11 +154,9 @@ def _declared(data: bytes) -> str | None:
     return match[1].decode("ascii").lower() if match else None
 
 
-def _by_letters(data: bytes, *, only_short: bool = True) -> str | None:
-    """The encoding of another alphabet in which a short text's letters make words, if one does."""
-    if only_short and len(data) - len(data.translate(None, _HIGH)) > SHORT:
-        return None
-    weights = {name: _weight(data.decode(name, "replace"), name) for name in CANDIDATES}
+def _by_letters(data: bytes) -> str | None:
+    """The encoding of another alphabet in which the letters make words, if there is one."""
+    weights = {name: _weight(data[:SAMPLE].decode(name, "replace"), name) for name in CANDIDATES}
     best = max(weights, key=weights.__getitem__)
     return best if weights[best] >= SURE else None
 

@@ -108,6 +108,23 @@ def test_a_table_split_by_rows_repeats_its_header_in_what_is_indexed() -> None:
             if line.startswith("| key")] == rows  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "tables"),
+    [
+        ("|a|b|\n|-|-|\n|1|2|\n", ["|a|b|\n|-|-|\n"]),
+        ("a | b\n:-- | --:\n1 | 2\n", ["a | b\n:-- | --:\n"]),
+        ("prose\n|a|\n|---|\n|1|\n", ["|a|\n|---|\n"]),
+        ("|a|b|\r\n|-|-|\r\n|1|2|\r\n", ["|a|b|\r\n|-|-|\r\n"]),
+        ("prose with | bar\nand more\n", []),
+        ("title\n---\n\na | b\n", []),
+        ("```\n|a|\n|-|\n```\n", []),
+    ],
+)
+def test_tables_are_found_with_their_header(text: str, tables: list[str]) -> None:
+    found = [block for block in blocks(text) if block.head_end]
+    assert [text[block.start : block.head_end] for block in found] == tables
+
+
 def test_a_csv_file_repeats_its_first_line_in_what_is_indexed() -> None:
     text = "name,remark\n" + "".join(f"n{n},three small words\n" for n in range(60))
     first, second, *_ = chunks_of(text, ".csv")
