@@ -107,6 +107,8 @@ def is_secret_name(path: str) -> bool:
         return True
     if name.startswith((".env", "client_secret", "service")) and SHAPES.fullmatch(name):
         return True
+    if "." not in low[: -len(name)]:  # no folder whose name has a dot: most files are done here
+        return False
     return low.endswith(PLACES) or any(folder in f"/{low}" for folder in FOLDERS)
 
 

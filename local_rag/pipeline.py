@@ -73,14 +73,17 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
         ignores, bad = ignores_beside(settings.store_dir)
         scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
         on_disk = scan(settings.roots, settings.max_file_bytes, scope)
-        if live and not options.allow_empty:
-            check_roots_present(on_disk, _catalogued(live), settings.roots)
+        indexed = _catalogued(live) if live else []
+        if not options.allow_empty:
+            check_roots_present(on_disk, indexed, settings.roots)
         if live and not options.rebuild:
             choice = choose_for_existing(settings, live.manifest.regime)
         else:
             previous = live.manifest.regime if live else None
             choice = choose_for_new(settings, lambda: _is_english(on_disk, settings), previous)
-        with closing(Ingest(store, settings, choice, live, options)) as run:
+        with closing(
+            Ingest(store, settings, choice, live, indexed=indexed, options=options)
+        ) as run:
             run.report.notices += [
                 *([f"{damage} Rebuilding it."] if damage else []),
                 *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
@@ -94,7 +97,7 @@ def live_snapshot(store: Store) -> tuple[Snapshot | None, str]:
     try:
         snapshot = store.current()
         with closing(Catalog.open(snapshot.catalog)) as catalog:
-            catalog.files()
+            catalog.check()
         if snapshot.manifest.regime.dimension:
             with closing(VectorIndex.open(snapshot.chroma)) as vectors:
                 vectors.verify(snapshot.manifest.chunks)
@@ -126,13 +129,14 @@ class Ingest:
     """One run into `store`, which is locked. Call `run` or `preview` once."""
 
     def __init__(
-        self, store: Store, settings: Settings, choice: Choice, live: Snapshot | None,
-        options: Options,
+        self, store: Store, settings: Settings, choice: Choice, live: Snapshot | None, *,
+        indexed: Sequence[FileRecord], options: Options,
     ) -> None:  # fmt: skip
         self._store, self._settings, self._choice, self._live = store, settings, choice, live
         self._roots = {root.name: root for root in settings.roots}
         # A rebuild starts from nothing, while what it replaces goes on serving readers.
         self._base = None if options.rebuild else live
+        self._indexed = indexed if self._base else ()
         self._draft: Draft | None = None
         self._options = options
         self._converter = Converter(settings.max_file_bytes)
@@ -176,9 +180,8 @@ class Ingest:
         return f"{RECIPE}/{sizes}/{self._settings.secrets}"
 
     def _plan(self, on_disk: Scan) -> Plan:
-        indexed = _catalogued(self._base) if self._base else []
         same = self._base is not None and self._base.manifest.recipe == self._recipe
-        plan = make_plan(on_disk, indexed, same_recipe=same)
+        plan = make_plan(on_disk, self._indexed, same_recipe=same)
         self.report.skipped += plan.skipped
         self.report.unchanged = len(plan.unchanged)
         for record in plan.unchanged + plan.held:

@@ -6,7 +6,6 @@ that turns its bytes into text. Leaves out the reading itself.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from local_rag.structure import Syntax
@@ -69,13 +68,13 @@ GENERATED_SUFFIXES = (".min.js", ".min.css", ".map.json", ".bundle.js")
 
 def format_of(path: str) -> Format | None:
     """The format of a file by its name; None where the name is no document's."""
-    name = path.rpartition("/")[2]
-    suffix = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a name, not a path
-    if suffix:
-        return FORMATS.get(suffix)
+    name = path[path.rfind("/") + 1 :]
+    dot = name.rfind(".")
+    if dot > 0:
+        return FORMATS.get(name[dot:].lower())
     if name.lower() in NAMES:
         return NAMES[name.lower()]
-    return TEXT if name.isupper() else None  # README, LICENSE and the like
+    return TEXT if dot < 0 and name.isupper() else None  # README, LICENSE and the like
 
 
 def is_generated(name: str) -> bool:
