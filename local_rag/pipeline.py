@@ -27,18 +27,18 @@ from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
 from local_rag.errors import EmbedderAway, IndexUnreadable, NoIndexYet
 from local_rag.formats import TEXT, format_of
 from local_rag.formats.converter import Converter
-from local_rag.formats.extract import Unconvertible
+from local_rag.formats.extract import LibraryMissing, Unconvertible
 from local_rag.ignores import NAME, ignores_beside
 from local_rag.languages import guess_language
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
-from local_rag.report import Remark, Report
+from local_rag.report import Remark, Report, set_aside
 from local_rag.revisions import revision
 from local_rag.settings import Settings
 from local_rag.snapshots import Manifest, RootState, Snapshot, Store
 from local_rag.vectors import VectorIndex
 from local_rag.walk import Scope, Skipped
 
-RECIPE = "1"  # raise it when the same bytes would give other chunks or other index terms
+RECIPE = "2"  # raise it when the same bytes would give other chunks or other index terms
 LANGUAGE_SAMPLE = 50  # files
 
 
@@ -181,7 +181,9 @@ class Ingest:
 
     def _plan(self, on_disk: Scan) -> Plan:
         same = self._base is not None and self._base.manifest.recipe == self._recipe
-        plan = make_plan(on_disk, self._indexed, same_recipe=same)
+        # A file that took its converter a minute in vain is not tried again until it changes.
+        aside = set_aside(self._base.manifest.report) if self._base and same else {}
+        plan = make_plan(on_disk, self._indexed, same_recipe=same, aside=aside)
         self.report.skipped += plan.skipped
         self.report.unchanged = len(plan.unchanged)
         for record in plan.unchanged + plan.held:
@@ -218,7 +220,7 @@ class Ingest:
                 self.report.skipped.append(read)
                 continue
             version, content = read
-            document = self._parsed(todo, content.data)
+            document = self._parsed(todo, content.data, version.sha256)
             if document is None:
                 self._drop(todo)
                 continue
@@ -227,17 +229,19 @@ class Ingest:
             chunks = chunk_document(document, sizing.budget, sizing.token_starts)
             yield Prepared(todo, version, document, keyed(document, chunks, regime))
 
-    def _parsed(self, todo: Todo, data: bytes) -> Document | None:
+    def _parsed(self, todo: Todo, data: bytes, sha256: str) -> Document | None:
         found = todo.found
         try:
             document = self._read(found.path, data)
         except (NotText, Unconvertible) as error:
-            self.report.skipped.append(Skipped(found.root, found.path, str(error), wanted=True))
+            known = "" if isinstance(error, LibraryMissing) else sha256
+            skipped = Skipped(found.root, found.path, str(error), wanted=True, sha256=known)
+            self.report.skipped.append(skipped)
             return None
         if document.excluded:
             self.report.left_out += 1
             return None
-        return self._without_secrets(todo, document)
+        return self._without_secrets(todo, document, sha256)
 
     def _read(self, path: str, data: bytes) -> Document:
         kind = format_of(path) or TEXT
@@ -245,7 +249,7 @@ class Ingest:
             return parse_document(data, kind)
         return document_from(self._converter.convert(kind, data), kind)
 
-    def _without_secrets(self, todo: Todo, document: Document) -> Document | None:
+    def _without_secrets(self, todo: Todo, document: Document, sha256: str) -> Document | None:
         """The document with a warning for each credential in it; None if it has to stay out."""
         line = find_private_key(document.text)
         found = find_credentials(document.text)
@@ -255,8 +259,9 @@ class Ingest:
         reason = "holds a private key" if line is not None else "holds a credential"
         where = f"line {line}" if line is not None else f"line {found[0].line}: {found[0].kind}"
         skipped = Skipped(
-            todo.found.root, todo.found.path, f"{reason} ({where})", wanted=False, secret=True
-        )
+            todo.found.root, todo.found.path, f"{reason} ({where})",
+            wanted=False, secret=True, sha256=sha256,
+        )  # fmt: skip
         self.report.skipped.append(skipped)
         return None
 

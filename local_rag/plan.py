@@ -6,8 +6,9 @@ Reads and hashes every file, as modification times lie. Leaves out parsing and e
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from local_rag.catalog import FileRecord, Version
@@ -16,6 +17,7 @@ from local_rag.formats import format_of
 from local_rag.settings import Root
 from local_rag.walk import Content, Found, Scope, Skipped, read_inside, walk
 
+NOTHING: Mapping[tuple[str, str, str], Skipped] = MappingProxyType({})
 Change = Literal["new", "changed", "renamed"]
 
 
@@ -94,10 +96,14 @@ def read_version(root: Root, found: Found, max_bytes: int) -> tuple[Version, Con
     return Skipped(root.name, found.path, reason, wanted=True)
 
 
-def make_plan(on_disk: Scan, indexed: Sequence[FileRecord], *, same_recipe: bool) -> Plan:
+def make_plan(
+    on_disk: Scan, indexed: Sequence[FileRecord], *, same_recipe: bool,
+    aside: Mapping[tuple[str, str, str], Skipped] = NOTHING,
+) -> Plan:  # fmt: skip
     """Compares the corpus with the catalogue. A move is a new path with a gone file's bytes.
 
     With another recipe (chunk sizes, parser) than the catalogue's, every file has to be redone.
+    `aside` holds what is known to be no document, by root, path and hash.
     """
     records = {(record.root, record.path): record for record in indexed}
     present = {(found.root, found.path) for found, _ in on_disk.versions}
@@ -105,7 +111,7 @@ def make_plan(on_disk: Scan, indexed: Sequence[FileRecord], *, same_recipe: bool
     unreadable = [s for s in on_disk.skipped if "unreadable" in s.reason]
     held = [record for record in missing if _is_unreadable(record, unreadable)]
     gone = {r.sha256: r for r in missing if r not in held}
-    todo, unchanged, moved = [], [], set()
+    todo, unchanged, skipped, moved = [], [], list(on_disk.skipped), set()
     for found, version in on_disk.versions:
         record = records.get((found.root, found.path))
         same = record and (record.sha256, record.location) == (version.sha256, version.location)
@@ -113,13 +119,15 @@ def make_plan(on_disk: Scan, indexed: Sequence[FileRecord], *, same_recipe: bool
             unchanged.append(record)
         elif record:
             todo.append(Todo("changed", found, version.size, record))
+        elif known := aside.get((found.root, found.path, version.sha256)):
+            skipped.append(known)
         elif (former := gone.get(version.sha256)) and former.number not in moved:
             moved.add(former.number)
             todo.append(Todo("renamed", found, version.size, former))
         else:
             todo.append(Todo("new", found, version.size, None))
     left = tuple(r for r in missing if r not in held and r.number not in moved)
-    return Plan(tuple(todo), left, tuple(unchanged), tuple(held), on_disk.skipped)
+    return Plan(tuple(todo), left, tuple(unchanged), tuple(held), tuple(skipped))
 
 
 def _is_unreadable(record: FileRecord, unreadable: Sequence[Skipped]) -> bool:

@@ -34,6 +34,16 @@ def count_reasons(texts: Iterable[str]) -> dict[str, int]:
     return dict(Counter(map(reason_of, texts)).most_common())
 
 
+Aside = dict[tuple[str, str, str], Skipped]
+"""By root, path and SHA-256, the files whose bytes are the reason why they are not indexed."""
+
+
+def set_aside(lasting: dict[str, Any]) -> Aside:
+    """What an earlier run's `lasting` report says of such files, so as not to try them again."""
+    skipped = (Skipped(**values) for values in lasting.get("set_aside", ()))
+    return {(s.root, s.path, s.sha256): s for s in skipped}
+
+
 @dataclass
 class Report:
     """One run. Counts are of files, `embedded` of chunks that the embedder was asked for."""
@@ -97,6 +107,7 @@ class Report:
         return {
             "skipped": [asdict(s) for s in self.skipped if s.wanted or s.secret][:LISTED],
             "skipped_by_reason": count_reasons(s.reason for s in self.skipped),
+            "set_aside": [asdict(s) for s in self.skipped if s.sha256],
             "failed": [asdict(remark) for remark in self.failed[:LISTED]],
             "warnings": [asdict(remark) for remark in self.warnings[:LISTED]],
             "warned": len(self.warnings),

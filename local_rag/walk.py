@@ -48,7 +48,7 @@ class Skipped:
     """A file that is not indexed, or with `/` at the end of its path a whole folder.
 
     `wanted` tells a document that failed from one that is left out on purpose; `secret` one that
-    is left out as it holds secrets.
+    is left out as it holds secrets. `sha256` is of the bytes, where they are the reason.
     """
 
     root: str
@@ -56,6 +56,7 @@ class Skipped:
     reason: str
     wanted: bool
     secret: bool = False
+    sha256: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)

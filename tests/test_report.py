@@ -12,6 +12,9 @@ import pytest
 from rich.console import Console
 
 from local_rag.commands import ingest
+from local_rag.formats import Format
+from local_rag.formats.converter import Converter
+from local_rag.formats.extract import Extract
 from local_rag.report import Remark, Report, reason_of
 from local_rag.snapshots import Store
 from local_rag.summary import outcome, summary, table
@@ -148,3 +151,23 @@ def test_an_unmounted_folder_is_an_error_that_says_what_to_do(
         f"error: {corpus} holds no documents, but the index has some from it."
         " Mount the disk, or confirm with --allow-empty.\n"
     )
+
+
+def test_what_cannot_be_read_is_not_tried_again_until_it_changes(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (corpus / "d.ipynb").write_text("no notebook")
+    asked = []
+    convert = Converter.convert
+
+    def counted(self: Converter, kind: Format, data: bytes) -> Extract:
+        asked.append(data)
+        return convert(self, kind, data)
+
+    monkeypatch.setattr(Converter, "convert", counted)
+    assert [ingest(["--json"]) for _ in range(3)] == [1, 1, 1]
+    assert asked == [b"no notebook"]
+    (corpus / "d.ipynb").write_text('{"cells": []}')
+    ingest(["--json"])
+    ingest(["--json", "--rebuild"])
+    assert asked == [b"no notebook", b'{"cells": []}', b'{"cells": []}']

@@ -13,7 +13,7 @@ import threading
 from contextlib import suppress
 
 from local_rag.formats import Format
-from local_rag.formats.extract import Extract, Unconvertible
+from local_rag.formats.extract import Extract, LibraryMissing, Unconvertible
 from local_rag.formats.worker import receive, send
 from local_rag.settings import PROJECT_DIR
 
@@ -43,7 +43,7 @@ class Converter:
             Unconvertible: there is none to be had, or not within the limits.
         """
         if kind.needs and importlib.util.find_spec(kind.needs) is None:
-            raise Unconvertible(f"{kind.name} needs {kind.needs}: {INSTALL}")
+            raise LibraryMissing(f"{kind.name} needs {kind.needs}: {INSTALL}")
         if self._done >= FILES:
             self.close()
         self._done += 1

@@ -12,6 +12,10 @@ class Unconvertible(ValueError):
     """The file holds no text that can be had, and why."""
 
 
+class LibraryMissing(Unconvertible):
+    """The format needs a library that is not installed."""
+
+
 @dataclass(frozen=True)
 class Extract:
     """A file's text. `pages` tell from which character on it stands on which page or the like.
