@@ -65,8 +65,8 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     with nullcontext() if options.dry_run else store.lock():
         live, damage = live_snapshot(store)
         on_disk = scan(settings.roots, settings.max_file_bytes)
-        if live and not options.allow_empty:
-            check_roots_present(on_disk, _catalogued(live), settings.roots)
+        if not options.allow_empty:
+            check_roots_present(on_disk, _catalogued(live) if live else [], settings.roots)
         if live and not options.rebuild:
             choice = choose_for_existing(settings, live.manifest.regime)
         else:

@@ -135,9 +135,13 @@ def check_roots_present(
     """Refuses to take a root that has become empty for a deletion of all its documents.
 
     Raises:
-        CorpusUnavailable: a root has no documents now and had some.
+        CorpusUnavailable: a root has no documents now and had some, or none has any.
     """
     present = {found.root for found, _ in on_disk.versions}
+    if not present:
+        folders = ", ".join(str(root.path) for root in roots)
+        what = f"{folders} holds no documents."
+        raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or confirm with --allow-empty.")
     had = {record.root for record in indexed}
     for root in roots:
         if root.name in had - present:
