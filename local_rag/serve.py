@@ -26,6 +26,7 @@ from local_rag import __version__
 from local_rag.display import one_line, safe_text
 from local_rag.errors import BadArgument, RagError
 from local_rag.settings import Settings, load_settings
+from local_rag.wire import take_stdin
 
 if TYPE_CHECKING:
     from local_rag.tools import Tools
@@ -190,7 +191,7 @@ def serve() -> None:
     server = make_server(lambda: load_tools(settings))
 
     async def run() -> None:
-        async with stdio_server() as (read, write):
+        async with stdio_server(stdin=anyio.wrap_file(take_stdin())) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(run)

@@ -112,6 +112,10 @@ class Tools:
         with self._live.use():
             pass
 
+    def close(self) -> None:
+        """Releases the index."""
+        self._live.close()
+
     def search_corpus(self, arguments: SearchArguments) -> SearchResult:
         """The passages that answer a query best, of the documents in force."""
         query = safe_text(arguments.query).strip()

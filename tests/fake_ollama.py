@@ -94,10 +94,10 @@ class FakeOllama:
             def log_message(self, *arguments: object) -> None:
                 pass
 
-            def do_GET(self) -> None:  # noqa: N802
+            def do_GET(self) -> None:
                 self._reply({})
 
-            def do_POST(self) -> None:  # noqa: N802
+            def do_POST(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
                 self._reply(json.loads(self.rfile.read(length)))
 
