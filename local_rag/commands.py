@@ -80,7 +80,9 @@ def ingest(arguments: Sequence[str]) -> int:
     os.umask(0o077)  # the store holds people's documents: nobody else may read it
     options = _parse(arguments)
     console = Console(stderr=True, soft_wrap=True)
-    logging.basicConfig(level=logging.DEBUG if options.verbose else logging.ERROR)
+    logging.basicConfig(level=logging.ERROR)
+    if options.verbose:  # our own alone: a Markdown parser logs every rule it tries
+        logging.getLogger("local_rag").setLevel(logging.DEBUG)
     try:
         settings = load_settings()
         for name in unknown_variables():
