@@ -81,7 +81,9 @@ def ingest(arguments: Sequence[str]) -> int:
     gc.set_threshold(100_000)
     options = _parse(arguments)
     console = Console(stderr=True, soft_wrap=True)
-    logging.basicConfig(level=logging.DEBUG if options.verbose else logging.ERROR)
+    logging.basicConfig(level=logging.ERROR)
+    if options.verbose:  # our own alone: a Markdown parser logs every rule it tries
+        logging.getLogger("local_rag").setLevel(logging.DEBUG)
     try:
         settings = load_settings()
         for name in unknown_variables():

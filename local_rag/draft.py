@@ -23,6 +23,7 @@ from local_rag.snapshots import Snapshot, Store
 from local_rag.vectors import VectorIndex, VectorRecord, copy_collection
 
 PAGE = 2000  # chunks added to Chroma at once
+FEW = 500  # chunks; below that many, deleted rows cost nothing worth a refill
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Draft:
         catalog = Catalog.open_draft(database)
         if not regime.dimension:
             return cls(folder, catalog, None, 0)
-        if base.manifest.slots > 2 * max(base.manifest.chunks, 500):
+        if base.manifest.slots > 2 * max(base.manifest.chunks, FEW):
             draft = cls(folder, catalog, VectorIndex.create(chroma), 0)
             draft._refill(base)
             return draft

@@ -145,7 +145,7 @@ def check_roots_present(
     """Refuses to take a root that has become empty for a deletion of all its documents.
 
     Raises:
-        CorpusUnavailable: a root has no documents now and had some.
+        CorpusUnavailable: a root has no documents now and had some, or none has any.
     """
     present = {found.root for found, _ in on_disk.versions}
     had = {record.root for record in indexed}
@@ -153,3 +153,7 @@ def check_roots_present(
         if root.name in had - present:
             what = f"{root.path} holds no documents, but the index has some from it."
             raise CorpusUnavailable(what, "Mount the disk, or confirm with --allow-empty.")
+    if not present:
+        folders = ", ".join(str(root.path) for root in roots)
+        what = f"{folders} holds no documents."
+        raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or confirm with --allow-empty.")

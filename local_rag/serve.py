@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import difflib
 import logging
+import os
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from local_rag import __version__
 from local_rag.display import one_line, safe_text
 from local_rag.errors import BadArgument, RagError
 from local_rag.settings import Settings, load_settings
+from local_rag.wire import take_stdin
 
 if TYPE_CHECKING:
     from local_rag.tools import Tools
@@ -94,12 +97,14 @@ def tool_specs(tools: Tools) -> list[ToolSpec]:
 def make_server(load_tools: Callable[[], Tools]) -> Server:
     """A server over the tools that `load_tools` makes when they are first needed."""
     specs: dict[str, ToolSpec] = {}
+    tools: list[Tools] = []
     loading = threading.Lock()
 
     def loaded() -> dict[str, ToolSpec]:
         with loading:
             if not specs:
-                specs.update({spec.name: spec for spec in tool_specs(load_tools())})
+                tools.append(load_tools())
+                specs.update({spec.name: spec for spec in tool_specs(tools[0])})
         return specs
 
     async def on_list_tools(context: Any, params: Any) -> types.ListToolsResult:
@@ -113,7 +118,14 @@ def make_server(load_tools: Callable[[], Tools]) -> Server:
             lambda: call_tool(loaded(), params.name, params.arguments or {})
         )
 
-    return Server(
+    def warm_up() -> None:
+        loaded()
+        tools[0].warm_up()
+
+    async def on_initialized(context: Any, params: Any) -> None:
+        threading.Thread(target=warm_up, daemon=True).start()
+
+    server = Server(
         "local-rag",
         version=__version__,
         title="Your own documents",
@@ -121,6 +133,10 @@ def make_server(load_tools: Callable[[], Tools]) -> Server:
         on_list_tools=on_list_tools,
         on_call_tool=on_call_tool,
     )
+    server.add_notification_handler(
+        "notifications/initialized", types.NotificationParams, on_initialized
+    )
+    return server
 
 
 def call_tool(
@@ -190,7 +206,9 @@ def serve() -> None:
     server = make_server(lambda: load_tools(settings))
 
     async def run() -> None:
-        async with stdio_server() as (read, write):
+        async with stdio_server(stdin=anyio.wrap_file(take_stdin())) as (read, write):
             await server.run(read, write, server.create_initialization_options())
 
     anyio.run(run)
+    sys.stdout.flush()
+    os._exit(0)  # a thread that is just opening the index must not hold up the end

@@ -6,11 +6,13 @@ Each returns a result whose `markdown()` says the same in readable text. Leaves 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from local_rag.display import one_line, safe_text
+from local_rag.errors import RagError
 from local_rag.live import LiveIndex, OpenIndex
 from local_rag.queries import QueryEmbedder
 from local_rag.reading import read_lines
@@ -110,9 +112,16 @@ class Tools:
         self._live, self._embedder = live, embedder
 
     def warm_up(self) -> None:
-        """Opens the live index, so that the first question needn't wait for it."""
-        with self._live.use():
-            pass
+        """Opens the live index and wakes the embedder, so that the first question needn't wait.
+
+        A failure is left for the first question to meet and to report.
+        """
+        with suppress(RagError), self._live.use() as index:
+            search(index, self._embedder, "warm up", 1)
+
+    def close(self) -> None:
+        """Releases the index."""
+        self._live.close()
 
     def search_corpus(self, arguments: SearchArguments) -> SearchResult:
         """The passages that answer a query best, of the documents in force."""

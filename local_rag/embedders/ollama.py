@@ -65,6 +65,8 @@ class OllamaEmbedder:
             self._host,
             timeout=httpx.Timeout(read_timeout, connect=min(5.0, read_timeout)),
             trust_env=not is_loopback(self._host),  # a proxy variable must not catch loopback
+            # A kept connection outlives a restart of Ollama, and the next request fails on it.
+            limits=httpx.Limits(max_keepalive_connections=0),
         )
         self._regime: Regime | None = None
 
@@ -72,8 +74,12 @@ class OllamaEmbedder:
     def regime(self) -> Regime:
         """The model's identity, asked once. Raises `EmbedderAway`."""
         if self._regime is None:
-            vector = self._embed(["probe"], None)[0]
-            self._regime = Regime("ollama", self._model, self.digest(), len(vector), SCHEME)
+            try:
+                dimension, digest = len(self._embed(["probe"], None)[0]), self.digest()
+            except TextRejected as error:  # not even this: the fault is not the text's
+                what = f"Ollama's '{self._model}' does not embed: {error}"
+                raise EmbedderAway(what, "Use an embedding model, or restart Ollama.") from error
+            self._regime = Regime("ollama", self._model, digest, dimension, SCHEME)
         return self._regime
 
     def digest(self) -> str:

@@ -1,0 +1,105 @@
+"""Real folders, a fake Ollama on a real socket, and an environment without the person's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from local_rag.live import LiveIndex
+from local_rag.pipeline import Options, run_ingest
+from local_rag.report import Report
+from local_rag.settings import Settings, load_settings
+from local_rag.snapshots import Store
+from tests.fake_ollama import FakeOllama
+
+hypothesis_settings.register_profile(
+    "project", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+hypothesis_settings.load_profile("project")
+
+
+class Quiet:
+    """Progress that nobody watches."""
+
+    def start(self, files: int, size: int) -> None:
+        pass
+
+    def advance(self, path: str, size: int, embedded: int) -> None:
+        pass
+
+
+class Corpus:
+    """A folder of documents."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.mkdir()
+
+    def write(self, name: str, text: str | bytes) -> Path:
+        file = self.path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+        return file
+
+
+@pytest.fixture(autouse=True)
+def no_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty home folder, and no Ollama but one that a test starts."""
+    for name in [n for n in os.environ if n.startswith(("RAG_", "OLLAMA_", "GIT_"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+    """An empty corpus, and a store to be, as the settings' own."""
+    monkeypatch.setenv("RAG_CORPUS_DIR", str(tmp_path / "notes"))
+    monkeypatch.setenv("RAG_STORE_DIR", str(tmp_path / "store"))
+    return Corpus(tmp_path / "notes")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
+    """A running fake Ollama, as the settings' own."""
+    fake = FakeOllama()
+    monkeypatch.setenv("OLLAMA_HOST", fake.host)
+    yield fake
+    fake.stop()
+
+
+Run = Callable[..., Report]
+
+
+@pytest.fixture
+def run() -> Run:
+    """Runs an ingest with the environment's settings."""
+
+    def run(**options: bool) -> Report:
+        return run_ingest(load_settings(), Options(**options), Quiet())
+
+    return run
+
+
+@pytest.fixture
+def live(store: Store) -> Iterator[LiveIndex]:
+    """The store as a server reads it."""
+    index = LiveIndex(store)
+    yield index
+    index.close()
+
+
+@pytest.fixture
+def settings(corpus: Corpus) -> Settings:
+    return load_settings()

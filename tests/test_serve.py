@@ -1,0 +1,232 @@
+"""Calls, their checks and their failures, without the process around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from local_rag.serve import call_tool, load_tools, tool_specs
+from local_rag.settings import Settings
+from tests.conftest import Corpus, Run
+from tests.fake_ollama import FakeOllama
+
+Call = Callable[..., types.CallToolResult]
+
+
+@pytest.fixture
+def call(ollama: FakeOllama, settings: Settings) -> Iterator[Call]:
+    tools = load_tools(settings)
+    specs = {spec.name: spec for spec in tool_specs(tools)}
+    yield lambda name, **arguments: call_tool(specs, name, arguments)
+    tools.close()
+
+
+def text_of(result: types.CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+def hits_of(result: types.CallToolResult) -> list[dict[str, Any]]:
+    assert result.structured_content is not None, text_of(result)
+    hits: list[dict[str, Any]] = result.structured_content["hits"]
+    return hits
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "Argument 'query' is missing. Pass it."),
+        ({"qury": "x"}, "Unknown argument 'qury'. Did you mean query?"),
+        ({"query": 7}, "Argument 'query': Input should be a valid string. Correct it."),
+        ({"query": "x", "limit": "many"}, "Argument 'limit': Input should be a valid integer"),
+        ({"query": None}, "Argument 'query': Input should be a valid string. Correct it."),
+    ],
+)
+def test_wrong_arguments_are_one_clear_line(
+    call: Call, arguments: dict[str, Any], message: str
+) -> None:
+    answer = call("search_corpus", **arguments)
+    assert answer.is_error
+    assert text_of(answer).startswith(message)
+    assert "\n" not in text_of(answer)
+
+
+def test_an_unknown_tool_is_named(call: Call) -> None:
+    assert text_of(call("delete_corpus")) == (
+        "There is no tool 'delete_corpus'. There are: search_corpus, get_file."
+    )
+
+
+def test_a_limit_out_of_range_is_clamped_and_said(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    for n in range(25):
+        corpus.write(f"{n}.md", f"note {n}")
+    run()
+    result = call("search_corpus", query="note", limit=1000)
+    assert len(hits_of(result)) == 20
+    assert result.structured_content
+    assert result.structured_content["notices"] == ["limit 1000 is out of range: 20 taken."]
+
+
+@pytest.mark.parametrize(
+    "query", ["\ud800 alpha", "alpha \x00\x1b[2J", "\u202ealpha", "", "  ", "a" * 1_000_000]
+)
+def test_odd_characters_in_a_query_are_no_failure(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, query: str
+) -> None:
+    corpus.write("a.md", "alpha")
+    run()
+    assert not call("search_corpus", query=query).is_error
+
+
+def test_no_match_no_index_a_broken_index_and_no_embedder_are_four_answers(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    no_index = call("search_corpus", query="alpha")
+    assert (no_index.is_error, "There is no index yet" in text_of(no_index)) == (True, True)
+    corpus.write("a.md", "---\nlifecycle: superseded\n---\nalpha")
+    report = run()
+    no_match = call("search_corpus", query="alpha")
+    assert (no_match.is_error, text_of(no_match)) == (
+        False,
+        "No match: no passage of the indexed documents fits this query.",
+    )
+    ollama.stop()
+    away = call("search_corpus", query="alpha")
+    assert away.structured_content
+    assert "Ollama is not running" in away.structured_content["notices"][0]
+    store = corpus.path.parent / "store"
+    (store / "CURRENT").write_text("nothing-of-that-name", encoding="utf-8")
+    broken = call("search_corpus", query="alpha")
+    assert (broken.is_error, "names no snapshot" in text_of(broken)) == (True, True)
+    assert report.published
+
+
+def test_an_embedder_that_is_away_leaves_keyword_hits_with_a_notice(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", "alpha E-1042")
+    corpus.write("b.md", "beta")
+    run()
+    ollama.stop()
+    answer = call("search_corpus", query="E-1042")
+    assert [hit["path"] for hit in hits_of(answer)] == ["a.md"]
+    assert text_of(answer).startswith("Notice: Keyword matches only: Ollama is not running at")
+
+
+def test_other_weights_under_the_same_name_are_noticed_at_the_first_query(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", "alpha")
+    run()
+    ollama.digest = "b" * 64
+    answer = call("search_corpus", query="alpha")
+    assert "is not the embedder that this index was built with" in text_of(answer)
+    assert [hit["path"] for hit in hits_of(answer)] == ["a.md"]
+
+
+def test_vectors_that_drifted_are_noticed_at_the_first_query(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", "alpha")
+    run()
+    ollama.change_vectors = lambda vectors: [v[::-1] for v in vectors]
+    assert "embeds differently" in text_of(call("search_corpus", query="alpha"))
+
+
+def test_a_file_is_read_by_its_path_in_pages(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    lines = [f"line {n} of a long file with some text in it\n" for n in range(1, 501)]
+    corpus.write("long.md", "".join(lines))
+    run()
+    text, start = "", 1
+    while start:
+        page = call("get_file", path="long.md", start_line=start).structured_content
+        assert page
+        text += page["text"]
+        call_for_rest = page["next_call"]
+        start = page["end_line"] + 1 if call_for_rest else 0
+        if call_for_rest:
+            assert call_for_rest == f"get_file(path='notes:long.md', start_line={start})"
+    assert text == "".join(lines)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret.md",
+        "/etc/passwd",
+        "notes:../secret.md",
+        "sub/../../secret.md",
+        "..\\secret.md",
+        "%2e%2e/secret.md",
+        "file:///etc/passwd",
+        "unindexed.bin",
+        "",
+        "\x00",
+    ],
+)
+def test_only_indexed_paths_are_read(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, path: str
+) -> None:
+    corpus.write("a.md", "alpha")
+    corpus.write("unindexed.bin", b"\0\1")
+    (corpus.path.parent / "secret.md").write_text("secret", encoding="utf-8")
+    run()
+    answer = call("get_file", path=path)
+    assert answer.is_error
+    assert "No indexed document has the path" in text_of(answer)
+
+
+def test_a_path_that_became_a_link_is_refused(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    file = corpus.write("sub/a.md", "alpha")
+    outside = corpus.path.parent / "outside"
+    outside.mkdir()
+    (outside / "a.md").write_text("alpha", encoding="utf-8")
+    run()
+    file.unlink()
+    file.symlink_to(outside / "a.md")
+    assert "now leads elsewhere" in text_of(call("get_file", path="sub/a.md"))
+    file.unlink()
+    file.parent.rmdir()
+    file.parent.symlink_to(outside)
+    assert "now leads elsewhere" in text_of(call("get_file", path="sub/a.md"))
+
+
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [
+        (lambda file: None, "current"),
+        (lambda file: file.touch(), "current"),
+        (lambda file: file.write_text("gamma\nbeta\n", encoding="utf-8"), "changed"),
+        (lambda file: file.write_text("longer than before\n", encoding="utf-8"), "changed"),
+        (lambda file: file.unlink(), "gone"),
+    ],
+    ids=["untouched", "touched", "same size", "other size", "deleted"],
+)
+def test_the_indexed_text_is_served_with_the_state_of_the_file(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, change: Any, state: str
+) -> None:
+    file = corpus.write("a.md", "alpha\nbeta\n")
+    run()
+    change(file)
+    page = call("get_file", path="a.md").structured_content
+    assert page
+    assert (page["state"], page["text"]) == (state, "alpha\nbeta\n")
+
+
+def test_text_of_documents_cannot_steer_a_terminal(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", '---\ntitle: "x \\e[31m"\n---\nalpha \x1b]0;evil\x07 \u202e beta')
+    run()
+    (hit,) = hits_of(call("search_corpus", query="alpha"))
+    assert (hit["title"], hit["text"]) == ("x \\x1b[31m", "alpha ]0;evil  beta")

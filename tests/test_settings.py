@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from local_rag.errors import SettingsError
+from local_rag.settings import PROJECT_DIR, load_settings, unknown_variables
+
+
+def test_the_defaults_need_no_setting(tmp_path: Path) -> None:
+    settings = load_settings()
+    assert settings.embedder == "auto"
+    assert settings.store_dir == tmp_path / "home" / ".local-rag-mcp" / "store"
+    assert [root.path for root in settings.roots] == [PROJECT_DIR / "sample-corpus"]
+
+
+def test_relative_folders_are_the_projects_and_not_the_working_directorys(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RAG_CORPUS_DIR", "sample-corpus")
+    monkeypatch.setenv("RAG_STORE_DIR", "a-store")
+    settings = load_settings()
+    assert settings.store_dir == PROJECT_DIR / "a-store"
+    assert settings.roots[0].path == PROJECT_DIR / "sample-corpus"
+
+
+def test_several_folders_are_roots_with_names_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folders = [tmp_path / "work" / "docs", tmp_path / "notes", tmp_path / "home" / "docs"]
+    monkeypatch.setenv("RAG_CORPUS_DIR", os.pathsep.join(map(str, folders)))
+    first, second, third = load_settings().roots
+    assert [first.path, second.path, third.path] == folders
+    assert second.name == "notes"
+    assert first.name != third.name
+    assert first.name.startswith("docs~")
+
+
+def test_the_environment_wins_over_the_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('model = "from-file"\nembedder = "none"\n', encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    monkeypatch.setenv("RAG_EMBEDDER", "builtin")
+    settings = load_settings()
+    assert (settings.model, settings.embedder) == ("from-file", "builtin")
+
+
+def test_a_list_of_folders_in_the_file_needs_no_separator(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"corpus_dir = ['{tmp_path}/a', '{tmp_path}/b']\n", encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    assert [root.name for root in load_settings().roots] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RAG_EMBEDDER", "openai", "Setting 'embedder': Input should be 'auto', 'ollama'"),
+        ("RAG_MAX_FILE_MB", "-1", "Setting 'max_file_mb': Input should be greater than 0"),
+        ("RAG_MAX_FILE_MB", "much", "Setting 'max_file_mb': Input should be a valid number"),
+        ("RAG_MODEL", "", "Setting 'model': String should have at least 1 character"),
+        ("RAG_CORPUS_DIR", " ", "Setting 'corpus_dir': Value error, names no folder"),
+        ("RAG_CONFIG", "/no/such/file", "RAG_CONFIG names /no/such/file, which is no file"),
+    ],
+)
+def test_a_bad_value_is_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, message: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SettingsError) as error:
+        load_settings()
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["corpus_dri = 'x'\n", "not toml"])
+def test_a_misspelt_or_broken_file_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(text, encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    with pytest.raises(SettingsError):
+        load_settings()
+
+
+def test_a_folder_inside_another_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAG_CORPUS_DIR", f"{tmp_path}{os.pathsep}{tmp_path / 'inner'}")
+    with pytest.raises(SettingsError, match="Keep one of them"):
+        load_settings()
+
+
+def test_a_misspelt_variable_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_CORPUS", "x")
+    assert unknown_variables() == ["RAG_CORPUS"]
