@@ -6,6 +6,7 @@ and checked before anybody sees it. Leaves out the command line and how progress
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
@@ -38,7 +39,7 @@ from local_rag.snapshots import Manifest, RootState, Snapshot, Store
 from local_rag.vectors import VectorIndex
 from local_rag.walk import Scope, Skipped
 
-RECIPE = "2"  # raise it when the same bytes would give other chunks or other index terms
+RECIPE = "3"  # raise it when the same bytes would give other chunks or other index terms
 LANGUAGE_SAMPLE = 50  # files
 
 
@@ -177,7 +178,9 @@ class Ingest:
     @property
     def _recipe(self) -> str:
         sizes = "-".join(str(n) for n in asdict(self._choice.sizing.budget).values())
-        return f"{RECIPE}/{sizes}/{self._settings.secrets}"
+        stemmer = f"snowball-{importlib.metadata.version('snowballstemmer')}"
+        settings = self._settings
+        return "/".join([RECIPE, sizes, stemmer, settings.secrets, *settings.languages])
 
     def _plan(self, on_disk: Scan) -> Plan:
         same = self._base is not None and self._base.manifest.recipe == self._recipe
@@ -285,7 +288,10 @@ class Ingest:
             return
         if old:
             self._writable().remove(old.number)
-        self._writable().add(file.version, file.document, file.chunks, file.ordered_vectors)
+        language = guess_language(file.document.text, self._settings.languages)
+        self._writable().add(
+            file.version, file.document, file.chunks, file.ordered_vectors, language
+        )
         self._count(file.todo)
 
     def _count(self, todo: Todo) -> None:

@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from local_rag.credentials import Secrets
 from local_rag.errors import SettingsError
+from local_rag.languages import known_languages
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 DEFAULT_CONFIG = "~/.local-rag-mcp/config.toml"
@@ -52,6 +53,7 @@ class Settings(BaseSettings):
     ] = "http://127.0.0.1:11434"
     builtin_model_dir: Path | None = None
     secrets: Secrets = "warn"
+    languages: Annotated[tuple[str, ...], NoDecode] = ()
     max_file_mb: Annotated[float, Field(gt=0, le=1024)] = 5.0
 
     @field_validator("corpus_dir", mode="before")
@@ -66,6 +68,22 @@ class Settings(BaseSettings):
     def _at_least_one_folder(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not value:
             raise ValueError("names no folder")
+        return value
+
+    @field_validator("languages", mode="before")
+    @classmethod
+    def _split_languages(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip().lower() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("languages")
+    @classmethod
+    def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        unknown = sorted(set(value) - set(known_languages()))
+        if unknown:
+            known = ", ".join(known_languages())
+            raise ValueError(f"{unknown[0]!r} is none of {known}")
         return value
 
     @field_validator("store_dir", "builtin_model_dir")
