@@ -67,48 +67,49 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     """
     store = Store(settings.store_dir)
     with nullcontext() if options.dry_run else store.lock():
-        live, damage = live_snapshot(store)
+        live = live_snapshot(store)
         ignores, bad = ignores_beside(settings.store_dir)
         scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
         on_disk = scan(settings.roots, settings.max_file_bytes, scope)
-        indexed = _catalogued(live) if live else []
         if not options.allow_empty:
-            check_roots_present(on_disk, indexed, settings.roots)
-        if live and not options.rebuild:
-            choice = choose_for_existing(settings, live.manifest.regime)
+            check_roots_present(on_disk, live.files, settings.roots)
+        previous = live.snapshot.manifest.regime if live.snapshot else None
+        if previous and not options.rebuild:
+            choice = choose_for_existing(settings, previous)
         else:
-            previous = live.manifest.regime if live else None
             choice = choose_for_new(settings, lambda: _is_english(on_disk, settings), previous)
-        with closing(
-            Ingest(store, settings, choice, live, indexed=indexed, options=options)
-        ) as run:
+        with closing(Ingest(store, settings, choice, live, options)) as run:
             run.report.notices += [
-                *([f"{damage} Rebuilding it."] if damage else []),
+                *([f"{live.damage} Rebuilding it."] if live.damage else []),
                 *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
                 *choice.notices,
             ]
             return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 
 
-def live_snapshot(store: Store) -> tuple[Snapshot | None, str]:
-    """The snapshot to build on and, if there is one that cannot be used, why not."""
+@dataclass(frozen=True)
+class Live:
+    """The snapshot to build on with its files; none with why, if there is one that is damaged."""
+
+    snapshot: Snapshot | None = None
+    files: Sequence[FileRecord] = ()
+    damage: str = ""
+
+
+def live_snapshot(store: Store) -> Live:
+    """What is live now, as far as it can be used."""
     try:
         snapshot = store.current()
         with closing(Catalog.open(snapshot.catalog)) as catalog:
-            catalog.check()
+            files = catalog.files()
         if snapshot.manifest.regime.dimension:
             with closing(VectorIndex.open(snapshot.chroma)) as vectors:
                 vectors.verify(snapshot.manifest.chunks)
     except NoIndexYet:
-        return None, ""
+        return Live()
     except IndexUnreadable as error:
-        return None, str(error)
-    return snapshot, ""
-
-
-def _catalogued(snapshot: Snapshot) -> list[FileRecord]:
-    with closing(Catalog.open(snapshot.catalog)) as catalog:
-        return catalog.files()
+        return Live(damage=str(error))
+    return Live(snapshot, files)
 
 
 def _is_english(on_disk: Scan, settings: Settings) -> bool:
@@ -127,18 +128,18 @@ class Ingest:
     """One run into `store`, which is locked. Call `run` or `preview` once."""
 
     def __init__(
-        self, store: Store, settings: Settings, choice: Choice, live: Snapshot | None, *,
-        indexed: Sequence[FileRecord], options: Options,
+        self, store: Store, settings: Settings, choice: Choice, live: Live, options: Options,
     ) -> None:  # fmt: skip
-        self._store, self._settings, self._choice, self._live = store, settings, choice, live
+        self._store, self._settings, self._choice = store, settings, choice
+        self._live = live.snapshot
         self._roots = {root.name: root for root in settings.roots}
         # A rebuild starts from nothing, while what it replaces goes on serving readers.
-        self._base = None if options.rebuild else live
-        self._indexed = indexed if self._base else ()
+        self._base = None if options.rebuild else live.snapshot
+        self._indexed = live.files if self._base else ()
         self._draft: Draft | None = None
         self._options = options
         self._intake = Intake(settings.max_file_bytes, settings.secrets)
-        self._rebuilding = options.rebuild and live is not None
+        self._rebuilding = options.rebuild and live.snapshot is not None
         self.report = Report(embedder=choice.regime.label, dry_run=options.dry_run)
 
     def run(self, on_disk: Scan, progress: Progress) -> Report:
