@@ -27,7 +27,8 @@ CREATE TABLE files (
     number INTEGER PRIMARY KEY,
     root TEXT NOT NULL, path TEXT NOT NULL, location TEXT NOT NULL,
     sha256 TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-    title TEXT NOT NULL, lifecycle TEXT NOT NULL, superseded_by TEXT NOT NULL,
+    title TEXT NOT NULL, language TEXT NOT NULL,
+    lifecycle TEXT NOT NULL, superseded_by TEXT NOT NULL,
     tags TEXT NOT NULL, dated TEXT NOT NULL, metadata TEXT NOT NULL, text TEXT NOT NULL,
     warnings TEXT NOT NULL,
     UNIQUE (root, path)
@@ -40,6 +41,8 @@ CREATE TABLE chunks (
     first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
     headings TEXT NOT NULL, text TEXT NOT NULL, key BLOB NOT NULL
 );
+CREATE INDEX files_by_lifecycle ON files (lifecycle);
+CREATE INDEX files_by_language ON files (language);
 CREATE INDEX chunks_of_file ON chunks (file, start);
 CREATE INDEX chunks_of_key ON chunks (key);
 """
@@ -194,29 +197,37 @@ class Catalog:
         return {root: (files, chunks) for root, files, chunks in rows}
 
     def add_file(
-        self, version: Version, document: Document, chunks: Sequence[tuple[Chunk, bytes]]
+        self,
+        version: Version,
+        document: Document,
+        chunks: Sequence[tuple[Chunk, bytes]],
+        language: str = "",
     ) -> list[VectorRecord]:
         """Adds a file that is not in it, with its chunks and their cache keys."""
-        number = self._insert_file(version, document)
-        title = document.title or ""
+        number = self._insert_file(version, document, language)
+        front = document.text[: document.body_start]
         for id_, (chunk, key) in zip(chunk_ids(version, chunks), chunks, strict=True):
             row = self.connection.execute(
                 f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES (?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
                 (None, id_, number, chunk.start, chunk.end, chunk.first_line, chunk.last_line,
                  json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key),
             )  # fmt: skip
-            keywords.add(self.connection, row.lastrowid or 0, version.path, title, chunk)
+            fields = keywords.Fields(
+                version.path, document.title or "", " ".join(chunk.headings), front, chunk.text
+            )
+            keywords.add(self.connection, row.lastrowid or 0, fields, language)
+            front = ""
         return self.vector_records(self.files_by_number([number])[number])
 
-    def _insert_file(self, version: Version, document: Document) -> int:
+    def _insert_file(self, version: Version, document: Document, language: str) -> int:
         values = (
             version.root, version.path, version.location, version.sha256, version.size,
             version.mtime_ns, document.title or "", document.lifecycle, document.superseded_by,
             json.dumps(document.tags, ensure_ascii=False), document.dated or "",
             json.dumps(document.metadata, ensure_ascii=False),
-            json.dumps(document.warnings, ensure_ascii=False), document.text,
+            json.dumps(document.warnings, ensure_ascii=False), document.text, language,
         )  # fmt: skip
-        fields = FILE_FIELDS.removeprefix("number, ") + ", text"
+        fields = FILE_FIELDS.removeprefix("number, ") + ", text, language"
         marks = ",".join("?" * len(values))
         row = self.connection.execute(
             f"INSERT INTO files ({fields}) VALUES ({marks})",  # noqa: S608

@@ -86,9 +86,10 @@ class Draft:
         document: Document,
         chunks: Sequence[tuple[Chunk, bytes]],
         vectors: Sequence[Vector],
+        language: str = "",
     ) -> None:
         """Adds a file; `vectors` go with `chunks`, and are not looked at without a collection."""
-        records = self.catalog.add_file(version, document, chunks)
+        records = self.catalog.add_file(version, document, chunks, language)
         if self._vectors:
             self._enqueue(records, vectors)
 

@@ -1,24 +1,48 @@
-"""The word index of one snapshot: SQLite FTS5 over the chunks, ranked by BM25.
+"""The word index of one snapshot: SQLite FTS5 over the chunks' terms, ranked by BM25.
 
-Text from people is only ever passed to FTS5 as quoted strings, never as its query syntax.
+FTS5 never sees people's text, only terms made of it, and those only as quoted strings. Leaves
+out how text becomes terms (`terms`).
 """
 
 from __future__ import annotations
 
-import re
+import json
+import math
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import astuple, dataclass
+from itertools import chain
 from typing import Any, Protocol
 
-from local_rag.chunks import Chunk
+from local_rag.languages import guess_language
+from local_rag.terms import Word, words
 
-SCHEMA = """
+# The terms come ready, so the tokenizer must do nothing but split at blanks. `exact` holds the
+# exact terms of all the other columns, which hold stems.
+SCHEMA = r"""
 CREATE VIRTUAL TABLE words USING fts5 (
-    path, title, headings, body, tokenize = "unicode61 remove_diacritics 2"
+    path, title, headings, front, body, exact, tokenize = "ascii tokenchars '_-.:/\@,#+'"
 );
 """
+COLUMN_WEIGHTS = "1.0, 3.0, 2.0, 1.0, 1.0, 1.0"
+STEMS, EXACT = "- exact", "exact"  # FTS5's names for all columns but one, and for that one
+# Each stem and each whole word that has several weighs 1. Identifiers, and a word that is the
+# whole query, are names: one as a whole weighs as much as all its parts.
+EXACT_WEIGHT = 0.3  # of a word of one stem as it is written
+PHRASE_WEIGHT = 0.5  # of a name's parts side by side, for each part
+COMMON = 0.1  # of the files: a language of fewer isn't tried on a query that could be in any
 LONGEST_QUERY = 64  # words; a pasted page would make a query of thousands of terms
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What is indexed of a chunk. `front` is the front matter, which its first chunk carries."""
+
+    path: str
+    title: str
+    headings: str
+    front: str
+    body: str
 
 
 @dataclass(frozen=True)
@@ -29,12 +53,22 @@ class Match:
     bm25: float
 
 
-def add(connection: sqlite3.Connection, number: int, path: str, title: str, chunk: Chunk) -> None:
-    """Indexes a chunk under its number."""
-    headings = " ".join(chunk.headings)
+class Rows(Protocol):
+    """What can run a query, such as an open catalogue."""
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """All rows of a query."""
+
+
+def add(connection: sqlite3.Connection, number: int, fields: Fields, language: str) -> None:
+    """Indexes a chunk of a document in `language` under its number."""
+    columns = [list(words(text, language)) for text in astuple(fields)]
+    stems = [" ".join(stem for word in column for stem in word.stems) for column in columns]
+    exact = " ".join(term for word in chain(*columns) for term in word.exact)
     connection.execute(
-        "INSERT INTO words (rowid, path, title, headings, body) VALUES (?, ?, ?, ?, ?)",
-        (number, path, title, headings, chunk.text),
+        "INSERT INTO words (rowid, path, title, headings, front, body, exact)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, *stems, exact),
     )
 
 
@@ -48,28 +82,93 @@ def count(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM words_docsize").fetchone()[0])
 
 
-def fts_query(text: str) -> str:
-    """An FTS5 expression that any word of `text` matches; empty if it has none."""
-    words = dict.fromkeys(re.findall(r"\w+", text.lower()))
-    return " OR ".join(f'"{word}"' for word in list(words)[:LONGEST_QUERY])
+def search(
+    source: Rows, query: str, count: int, files: Collection[int] | None = None
+) -> list[Match]:
+    """Up to `count` chunks by descending BM25, of documents in force.
+
+    With `files` they are of the files of these numbers instead, in force or not.
+    """
+    scores = _scores(source, query)
+    kept = _kept(source, set(scores), files)
+    best = sorted(kept, key=lambda number: (-scores[number], number))[:count]
+    sql = "SELECT number, id FROM chunks WHERE number IN (SELECT value FROM json_each(?))"
+    ids = dict(source.rows(sql, (json.dumps(best),)))
+    return [Match(ids[number], scores[number]) for number in best]
 
 
-class Rows(Protocol):
-    """What can run a query, such as an open catalogue."""
-
-    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        """All rows of a query."""
-
-
-def search(source: Rows, query: str, count: int) -> list[Match]:
-    """Up to `count` chunks of documents in force, by descending BM25."""
-    expression = fts_query(query)
-    if not expression:
-        return []
-    rows = source.rows(
-        "SELECT chunks.id, bm25(words, 1.0, 2.0, 1.5, 1.0) AS score FROM words"
-        " JOIN chunks ON chunks.number = words.rowid JOIN files ON files.number = chunks.file"
-        " WHERE words MATCH ? AND files.lifecycle != 'superseded' ORDER BY score LIMIT ?",
-        (expression, count),
+def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set[int]:
+    """Those of the chunks' numbers that may be found."""
+    if files is not None:
+        sql = "SELECT number FROM chunks WHERE file IN (SELECT value FROM json_each(?))"
+        return numbers & {row[0] for row in source.rows(sql, (json.dumps(sorted(files)),))}
+    sql = (
+        "SELECT chunks.number FROM files JOIN chunks ON chunks.file = files.number"
+        " WHERE files.lifecycle = 'superseded'"
     )
-    return [Match(id_, -score) for id_, score in rows]
+    return numbers - {row[0] for row in source.rows(sql)}
+
+
+def _scores(source: Rows, query: str) -> dict[int, float]:
+    """The BM25 of every chunk that has any of the query's terms.
+
+    FTS5's own sum gives nothing for a word that half of the chunks have. In a folder about one
+    subject those are the words that matter, so each term is asked for and weighed by itself.
+    """
+    total = source.rows("SELECT count(*) FROM words_docsize")[0][0]
+    sql = f"SELECT rowid, bm25(words, {COLUMN_WEIGHTS}) FROM words WHERE words MATCH ?"  # noqa: S608
+    scores: dict[int, float] = {}
+    for expression, weight in weighted_terms(query, _languages(source, query)).items():
+        rows = source.rows(sql, (expression,))
+        factor = weight * _idf_ratio(total, len(rows))
+        for number, negative in rows:
+            scores[number] = scores.get(number, 0.0) - factor * negative
+    return scores
+
+
+def _idf_ratio(total: int, found: int) -> float:
+    """Turns FTS5's inverse document frequency, cut off at 1e-6, into one that stays above zero."""
+    odds = (total - found + 0.5) / (found + 0.5)
+    return math.log1p(odds) / (math.log(odds) if odds > 1 else 1e-6)
+
+
+def _languages(source: Rows, query: str) -> list[str]:
+    """What to take the query's words for; where nothing tells, the languages of many files."""
+    counts = dict(source.rows("SELECT language, count(*) FROM files GROUP BY language"))
+    guess = guess_language(query, [language for language in counts if language])
+    common = sum(counts.values()) * COMMON
+    return [guess] if guess else [k for k, files in counts.items() if files >= common]
+
+
+def weighted_terms(query: str, languages: Sequence[str]) -> dict[str, float]:
+    """FTS5 expressions for the query's words, each with its weight.
+
+    Stop words are left out unless there is nothing else.
+    """
+    terms: dict[str, float] = {}
+    for language in languages:
+        every = list(dict.fromkeys(words(query, language)))
+        telling = [word for word in every if not word.stop] or every
+        for word in telling[:LONGEST_QUERY]:
+            for expression, weight in _expressions(word, alone=len(telling) == 1):
+                terms[expression] = max(weight, terms.get(expression, 0.0))
+    return terms
+
+
+def _expressions(word: Word, *, alone: bool) -> Iterator[tuple[str, float]]:
+    parts, name = len(word.stems), alone or word.identifier
+    for stem in word.stems:
+        # A single character is looked for at the start of every pair.
+        yield f"{STEMS} : {quoted(stem)}{' *' if word.run and len(stem) == 1 else ''}", 1.0
+    if parts > 1 and (name or word.run):
+        yield f"{STEMS} : {quoted(' '.join(word.stems))}", PHRASE_WEIGHT * parts
+    if word.plain:
+        yield f"{EXACT} : {quoted(word.plain)}", EXACT_WEIGHT
+    if word.whole:
+        weight = 1.0 if parts > 1 else EXACT_WEIGHT
+        yield f"{EXACT} : {quoted(word.whole)}", float(parts) if name else weight
+
+
+def quoted(terms: str) -> str:
+    """A string of FTS5's query language: one term, or several side by side."""
+    return '"' + terms.replace('"', '""') + '"'

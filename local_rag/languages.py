@@ -7,28 +7,47 @@ out everything finer. The words are each language's most frequent ones that few 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
+from collections.abc import Collection
+from functools import lru_cache
 
 STOP_WORDS = {
     "en": "the of and to in is that it for was with as be on are this by not you have from or "
-    "how what when which where why does do can should an at we",
+    "how what when which where why does do can should an at we a i if will your so no but they "
+    "has had were who whom whose did its their there these those then than been into about",
     "de": "der die das und ist nicht mit ein eine den dem auf für von zu sich auch werden wie "
-    "wird im ich sie wir oder bei nach aus",
+    "wird im ich sie wir oder bei nach aus was wer wo wann warum welche des es in an er sind",
     "fr": "le la les des est et une du dans pour que qui sur pas avec ce il au par sont comment "
-    "nous vous cette",
-    "es": "el la los las de que y en un una por con para es del se no lo como más pero cómo está",
-    "it": "il la di che è e un una per non con del della sono gli nel dei come si più questo",
-    "pt": "o a os as de que e em um uma para com não do da é por mais como se na no são",
-    "nl": "de het een van en is dat op te zijn voor met niet aan er ook als bij wordt naar hoe",
-    "sv": "och att det som en på är av för med till den har inte om ett jag hur",
-    "da": "og at det er en på af for med til den har ikke som der et hvordan",
-    "no": "og at det er en på av for med til den har ikke som et hvordan å",
-    "fi": "ja on ei että se oli ovat tai myös kun mutta niin kuin miten",
-    "hu": "a az és hogy nem egy is van meg de ez csak hogyan",
-    "ro": "și în de la cu este pe nu o un care pentru mai din ce cum",
-    "tr": "ve bir bu için ile de da olarak çok ne nasıl var daha gibi",
-    "ru": "и в не на что с по это как к из для а но он мы от или при если также",
-    "uk": "і в не на що з це як до та для але від або й ми він якщо",
+    "nous vous cette de un en à se ne où quand pourquoi quel quelle ou",
+    "es": "el la los las de que y en un una por con para es del se no lo como más pero cómo está "
+    "qué cuál dónde cuándo quién al su a o",
+    "it": "il la di che è e un una per non con del della sono gli nel dei come si più questo "
+    "le lo i a da in cosa chi dove quando quale perché",
+    "pt": "o a os as de que e em um uma para com não do da por mais como se na no são "
+    "qual quem onde quando dos das ao ou",
+    "nl": "de het een van en is dat op te zijn voor met niet aan er ook als bij wordt naar hoe "
+    "wat wie waar wanneer waarom welke in of",
+    "sv": "och att det som en på är av för med till den har inte om ett jag hur "
+    "vad vem var när varför vilken i de",
+    "da": "og at det er en på af for med til den har ikke som der et hvordan "
+    "hvad hvem hvor hvornår hvorfor hvilken i de",
+    "no": "og at det er en på av for med til den har ikke som et hvordan å "
+    "hva hvem hvor når hvorfor hvilken i de",
+    "fi": "ja on ei että se oli ovat tai myös kun mutta niin kuin miten mikä kuka missä milloin "
+    "miksi",
+    "hu": "a az és hogy nem egy is van meg de ez csak hogyan mi ki hol mikor miért melyik",
+    "ro": "și în de la cu este pe nu o un care pentru mai din ce cum cine unde când să al",
+    "pl": "i w nie na z się do to że jest o jak co po ale od za dla czy są przez jako który "
+    "która które kto gdzie kiedy dlaczego",
+    "cs": "a v se na je že s z do i to o k pro jako jsou za ale by jak co který která které kdo "
+    "kde kdy proč není",
+    "tr": "ve bir bu için ile de da olarak çok ne nasıl var daha gibi kim nerede hangi neden",
+    "ru": "и в не на что с по это как к из для а но он мы от или при если также "
+    "кто чем какой какая какое какие каком где когда почему зачем сколько о об у за до то же "
+    "был была было были бы ли я ты вы она они его её их этот эта эти так уже чтобы во со",
+    "uk": "і в не на що це з як до та для але від або й ми він якщо "
+    "хто який яка яке які де коли чому навіщо скільки про у за був була було були",
 }
 SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]")),
@@ -41,23 +60,80 @@ SCRIPTS = (
     ("th", re.compile(r"[\u0e00-\u0e7f]")),
 )
 CYRILLIC = re.compile(r"[\u0400-\u04ff]")
+# A word of prose, not a part of an address, an identifier or a tag.
+WORD = re.compile(r"(?<![\w@./:<=-])[^\W\d_]+(?![\w@/:=-]|\.\w)")
 SAMPLE = 20_000  # characters looked at
+THIN = 0.03  # of the words; prose in any of the languages has ten times as many stop words
 _WORDS = {language: frozenset(words.split()) for language, words in STOP_WORDS.items()}
+# The Snowball algorithm of each language that has one.
+SNOWBALL = {
+    "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
+    "en": "english", "eo": "esperanto", "es": "spanish", "et": "estonian", "eu": "basque",
+    "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
+    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "ne": "nepali",
+    "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
+    "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
+}  # fmt: skip
+# The script that a language is written in, where that is not Latin, by its name in Unicode.
+SCRIPT_OF = {
+    "ru": "CYRILLIC", "uk": "CYRILLIC", "sr": "CYRILLIC", "el": "GREEK", "ar": "ARABIC",
+    "he": "HEBREW", "hi": "DEVANAGARI", "ne": "DEVANAGARI", "hy": "ARMENIAN", "ta": "TAMIL",
+    "ja": "CJK", "zh": "CJK", "ko": "HANGUL", "th": "THAI",
+}  # fmt: skip
+# What a word in a script is taken for where its text is in a language of another script.
+LIKELIEST = {
+    "LATIN": "en", "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi",
+    "ARMENIAN": "hy", "TAMIL": "ta",
+}  # fmt: skip
 
 
-def guess_language(text: str) -> str:
-    """The ISO 639-1 code of `text`'s likeliest language; "" where nothing speaks for one."""
+def known_languages() -> list[str]:
+    """The ISO 639-1 codes that a setting may name."""
+    return sorted({*SNOWBALL, *SCRIPT_OF, *STOP_WORDS})
+
+
+def guess_language(text: str, candidates: Collection[str] = ()) -> str:
+    """The ISO 639-1 code of `text`'s likeliest language; "" where nothing speaks for one.
+
+    With `candidates` it is one of those or "", and the only one of its script needs no proof.
+    """
     sample = text[:SAMPLE].lower()
-    letters = sum(map(str.isalpha, sample)) or 1
+    letters = sum(map(str.isalpha, sample))
     for language, script in SCRIPTS:
         # Kana decides for Japanese even among many Chinese characters.
-        if len(script.findall(sample)) > (0.05 if language == "ja" else 0.3) * letters:
-            return language
-    cyrillic = len(CYRILLIC.findall(sample)) > 0.3 * letters
-    candidates = ("ru", "uk") if cyrillic else tuple(k for k in _WORDS if k not in ("ru", "uk"))
-    words = Counter(re.findall(r"[^\W\d_]+", sample))
-    scores = {k: sum(n for w, n in words.items() if w in _WORDS[k]) for k in candidates}
-    best = max(candidates, key=scores.__getitem__)
-    if scores[best]:
-        return best
-    return "ru" if cyrillic else ""
+        if len(script.findall(sample)) > (0.05 if language == "ja" else 0.3) * max(letters, 1):
+            return language if not candidates or language in candidates else ""
+    cyrillic = len(CYRILLIC.findall(sample)) > 0.3 * max(letters, 1)
+    script_name = "CYRILLIC" if cyrillic else "LATIN"
+    known = [k for k in candidates or _WORDS if SCRIPT_OF.get(k, "LATIN") == script_name]
+    if letters and candidates and len(known) == 1:
+        return known[0]
+    best = _most_stop_words(sample, known)
+    return best or ("ru" if cyrillic and not candidates else "")
+
+
+def _most_stop_words(sample: str, candidates: Collection[str]) -> str:
+    """The candidate that has most of the words; "" if hardly a word is any candidate's."""
+    words = Counter(WORD.findall(sample))
+    scores = {
+        k: sum(n for word, n in words.items() if word in _WORDS.get(k, ())) for k in candidates
+    }
+    best = max(scores, key=scores.__getitem__, default="")
+    return best if scores.get(best, 0) > THIN * words.total() else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def word_language(letter: str, language: str) -> str:
+    """The language of a word that starts with `letter` in a text of `language`.
+
+    It is the text's where that is written in the letter's script, else the script's likeliest.
+    """
+    script = unicodedata.name(letter, "").partition(" ")[0]
+    if script == SCRIPT_OF.get(language, "LATIN") and language:
+        return language
+    return LIKELIEST.get(script, "")
+
+
+def is_stop_word(word: str, language: str) -> bool:
+    """Whether a lower-case word says nothing by itself in this language."""
+    return word in _WORDS.get(language, ())

@@ -6,6 +6,7 @@ and checked before anybody sees it. Leaves out the command line and how progress
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -31,7 +32,7 @@ from local_rag.snapshots import Manifest, RootState, Snapshot, Store
 from local_rag.vectors import VectorIndex
 from local_rag.walk import Skipped
 
-RECIPE = "1"  # raise it when the same bytes would give other chunks or other index terms
+RECIPE = "2"  # raise it when the same bytes would give other chunks or other index terms
 MARKDOWN = (".md", ".markdown", ".mdx", ".qmd", ".rmd")
 LANGUAGE_SAMPLE = 50  # files
 
@@ -155,7 +156,9 @@ class Ingest:
 
     @property
     def _recipe(self) -> str:
-        return f"{RECIPE}/{'-'.join(str(n) for n in asdict(self._choice.sizing.budget).values())}"
+        sizes = "-".join(str(n) for n in asdict(self._choice.sizing.budget).values())
+        stemmer = f"snowball-{importlib.metadata.version('snowballstemmer')}"
+        return "/".join([RECIPE, sizes, stemmer, *self._settings.languages])
 
     def _plan(self, on_disk: Scan) -> Plan:
         indexed = _catalogued(self._base) if self._base else []
@@ -238,7 +241,10 @@ class Ingest:
             return
         if old:
             self._writable().remove(old.number)
-        self._writable().add(file.version, file.document, file.chunks, file.ordered_vectors)
+        language = guess_language(file.document.text, self._settings.languages)
+        self._writable().add(
+            file.version, file.document, file.chunks, file.ordered_vectors, language
+        )
         self._count(file.todo)
 
     def _count(self, todo: Todo) -> None:

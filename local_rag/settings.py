@@ -24,6 +24,7 @@ from pydantic_settings import (
 )
 
 from local_rag.errors import SettingsError
+from local_rag.languages import known_languages
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 DEFAULT_CONFIG = "~/.local-rag-mcp/config.toml"
@@ -50,6 +51,7 @@ class Settings(BaseSettings):
         str, Field(validation_alias=AliasChoices("RAG_OLLAMA_HOST", "OLLAMA_HOST"))
     ] = "http://127.0.0.1:11434"
     builtin_model_dir: Path | None = None
+    languages: Annotated[tuple[str, ...], NoDecode] = ()
     max_file_mb: Annotated[float, Field(gt=0, le=1024)] = 5.0
 
     @field_validator("corpus_dir", mode="before")
@@ -65,6 +67,22 @@ class Settings(BaseSettings):
         if not value:
             raise ValueError("names no folder")
         return value
+
+    @field_validator("languages", mode="before")
+    @classmethod
+    def _split_languages(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("languages")
+    @classmethod
+    def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        codes = tuple(code.lower() for code in value)
+        unknown = sorted(set(codes) - set(known_languages()))
+        if unknown:
+            raise ValueError(f"{unknown[0]!r} is none of {', '.join(known_languages())}")
+        return codes
 
     @field_validator("store_dir", "builtin_model_dir")
     @classmethod

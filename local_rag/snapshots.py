@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from local_rag.embedders import Regime
 from local_rag.errors import IndexUnreadable, IngestRunning, NoIndexYet, RagError
 
-FORMAT = 1  # of a snapshot's files; a reader refuses any other
+FORMAT = 2  # of a snapshot's files; a reader refuses any other
 KEPT = 2  # snapshots kept beside the live one
 GRACE = 60.0  # seconds after its publication in which a snapshot is never pruned
 INGEST = "Run ingest.py to build it."

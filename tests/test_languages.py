@@ -1,0 +1,49 @@
+"""Which language a text or a query is taken for."""
+
+from __future__ import annotations
+
+import pytest
+
+from local_rag.languages import guess_language
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("How do I restart the server when it hangs?", "en"),
+        ("Wie starte ich den Server neu, wenn er nicht antwortet?", "de"),
+        ("Comment redémarrer le serveur et les tâches ?", "fr"),
+        ("¿Cómo se reinicia el servidor de correo?", "es"),
+        ("Como é que se reinicia um servidor?", "pt"),
+        ("Jak uruchomić serwer, który nie odpowiada?", "pl"),
+        ("Как перезапустить сервер, если он завис?", "ru"),
+        ("Як перезапустити сервер, якщо він завис?", "uk"),
+        ("サーバーを再起動する方法", "ja"),
+        ("如何重新启动服务器", "zh"),
+        ("서버를 다시 시작하는 방법", "ko"),
+        ("HTTPServerError max_batch_size", ""),
+        ("mail ann@server.com https://a.de/de/com", ""),
+        ("", ""),
+    ],
+)
+def test_script_and_stop_words_tell_the_language(text: str, language: str) -> None:
+    assert guess_language(text) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "candidates", "language"),
+    [
+        ("kubectl", ["de"], "de"),
+        ("kubectl", ["de", "ru"], "de"),
+        ("сервер", ["de", "ru"], "ru"),
+        ("kubectl", ["de", "fr"], ""),
+        ("der Server und die Daten", ["fr", "de"], "de"),
+        ("der Server und die Daten", ["fr", "es"], ""),
+        ("サーバー", ["de"], ""),
+        ("1042", ["de"], ""),
+    ],
+)
+def test_of_given_candidates_the_only_one_of_its_script_needs_no_proof(
+    text: str, candidates: list[str], language: str
+) -> None:
+    assert guess_language(text, candidates) == language
