@@ -39,7 +39,7 @@ CREATE TABLE chunks (
     file INTEGER NOT NULL REFERENCES files (number),
     start INTEGER NOT NULL, "end" INTEGER NOT NULL,
     first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
-    headings TEXT NOT NULL, text TEXT NOT NULL, key BLOB NOT NULL
+    headings TEXT NOT NULL, text TEXT NOT NULL, key BLOB NOT NULL, label TEXT NOT NULL
 );
 CREATE INDEX files_by_lifecycle ON files (lifecycle);
 CREATE INDEX files_by_language ON files (language);
@@ -47,8 +47,9 @@ CREATE INDEX chunks_of_file ON chunks (file, start);
 CREATE INDEX chunks_of_key ON chunks (key);
 """
 FILE_FIELDS = ("number, root, path, location, sha256, size, mtime_ns, title, lifecycle,"
-               " superseded_by, tags, dated, metadata, warnings")  # fmt: skip
-CHUNK_FIELDS = 'number, id, file, start, "end", first_line, last_line, headings, text, key'
+               " superseded_by, tags, dated, metadata, warnings, language")  # fmt: skip
+_FILE_NAMES = tuple(FILE_FIELDS.replace(" ", "").split(","))
+CHUNK_FIELDS = 'number, id, file, start, "end", first_line, last_line, headings, text, key, label'
 MANY = 500  # SQL variables a statement; older SQLite takes 999
 
 
@@ -70,11 +71,12 @@ class FileRecord:
     dated: str
     metadata: dict[str, Any]
     warnings: tuple[str, ...]
+    language: str = ""
 
 
 @dataclass(frozen=True)
 class ChunkRecord:
-    """An indexed chunk. `key` is its embedding's key in the cache."""
+    """An indexed chunk. `key` is its embedding's key in the cache, `label` its page or the like."""
 
     number: int
     id: str
@@ -86,6 +88,7 @@ class ChunkRecord:
     headings: tuple[str, ...]
     text: str
     key: bytes
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +153,10 @@ class Catalog:
         rows = self.rows(f"SELECT {FILE_FIELDS} FROM files ORDER BY root, path")  # noqa: S608
         return [_file(row) for row in rows]
 
+    def check(self) -> None:
+        """Reads every file's row. Raises `IndexUnreadable` if one is damaged."""
+        self.rows(f"SELECT {FILE_FIELDS} FROM files")  # noqa: S608
+
     def file(self, root: str, path: str) -> FileRecord | None:
         """The file with exactly this root and path."""
         sql = f"SELECT {FILE_FIELDS} FROM files WHERE root = ? AND path = ?"  # noqa: S608
@@ -174,6 +181,14 @@ class Catalog:
     def ids_by_key(self, keys: Iterable[bytes]) -> dict[bytes, str]:
         """For each cache key that some chunk has, the id of such a chunk."""
         return dict(self._in("SELECT key, id FROM chunks WHERE key IN", list(keys)))
+
+    def ordinals(self, files: Iterable[int]) -> dict[str, int]:
+        """For each chunk of the files its place in its own, by id."""
+        sql = (
+            "SELECT id, row_number() OVER (PARTITION BY file ORDER BY start) FROM chunks"
+            " WHERE file IN"
+        )
+        return dict(self._in(sql, list(files)))
 
     def chunks_of(self, number: int) -> list[ChunkRecord]:
         """A file's chunks in order."""
@@ -208,12 +223,12 @@ class Catalog:
         front = document.text[: document.body_start]
         for id_, (chunk, key) in zip(chunk_ids(version, chunks), chunks, strict=True):
             row = self.connection.execute(
-                f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES (?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
+                f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
                 (None, id_, number, chunk.start, chunk.end, chunk.first_line, chunk.last_line,
-                 json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key),
+                 json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key, chunk.label),
             )  # fmt: skip
             fields = keywords.Fields(
-                version.path, document.title or "", " ".join(chunk.headings), front, chunk.text
+                version.path, document.title or "", " ".join(chunk.headings), front, chunk.indexed
             )
             keywords.add(self.connection, row.lastrowid or 0, fields, language)
             front = ""
@@ -225,9 +240,9 @@ class Catalog:
             version.mtime_ns, document.title or "", document.lifecycle, document.superseded_by,
             json.dumps(document.tags, ensure_ascii=False), document.dated or "",
             json.dumps(document.metadata, ensure_ascii=False),
-            json.dumps(document.warnings, ensure_ascii=False), document.text, language,
+            json.dumps(document.warnings, ensure_ascii=False), language, document.text,
         )  # fmt: skip
-        fields = FILE_FIELDS.removeprefix("number, ") + ", text, language"
+        fields = FILE_FIELDS.removeprefix("number, ") + ", text"
         marks = ",".join("?" * len(values))
         row = self.connection.execute(
             f"INSERT INTO files ({fields}) VALUES ({marks})",  # noqa: S608
@@ -278,12 +293,12 @@ def chunk_ids(version: Version, chunks: Sequence[tuple[Chunk, bytes]]) -> list[s
 
 
 def _file(row: tuple[Any, ...]) -> FileRecord:
-    values = dict(zip(FILE_FIELDS.replace(" ", "").split(","), row, strict=True))
-    for name in ("tags", "metadata", "warnings"):
-        values[name] = json.loads(values[name])
-    return FileRecord(
-        **values | {"tags": tuple(values["tags"]), "warnings": tuple(values["warnings"])}
-    )
+    values = dict(zip(_FILE_NAMES, row, strict=True))
+    # Most files have none of these, and a run that changes nothing reads 30,000 rows.
+    values["tags"] = tuple(json.loads(values["tags"])) if values["tags"] != "[]" else ()
+    values["metadata"] = json.loads(values["metadata"]) if values["metadata"] != "{}" else {}
+    values["warnings"] = tuple(json.loads(values["warnings"])) if values["warnings"] != "[]" else ()
+    return FileRecord(**values)
 
 
 def _chunk(row: tuple[Any, ...]) -> ChunkRecord:

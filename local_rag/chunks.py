@@ -13,13 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from local_rag.documents import Document
+from local_rag.documents import Document, label_at
 from local_rag.structure import Block, blocks, line_starts
 
 TokenStarts = Callable[[str], Sequence[int]]
 """The character offset at which each token of a text starts, ascending."""
 
 Span = tuple[int, int]
+
+LONGEST_CONTEXT = 400  # characters of a table's header that is repeated
+IMAGE = re.compile(
+    r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*[A-Za-z0-9+/=]{60,})*"
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Characters `start` to `end` of the document's text; lines count from 1, both inclusive."""
+    """Characters `start` to `end` of the document's text; lines count from 1, both inclusive.
+
+    `label` is the page or the like on which it stands. `context`, the header of a table of which
+    the chunk holds later rows, is not part of it, but of what is indexed of it.
+    """
 
     text: str
     start: int
@@ -46,6 +55,14 @@ class Chunk:
     first_line: int
     last_line: int
     headings: tuple[str, ...]
+    label: str = ""
+    context: str = ""
+
+    @property
+    def indexed(self) -> str:
+        """What is embedded and what the word index holds: no bytes of images, but the context."""
+        text = IMAGE.sub("", self.text)
+        return f"{self.context}\n{text}" if self.context else text
 
 
 @dataclass(frozen=True)
@@ -56,12 +73,20 @@ class _Section:
     edges: tuple[int, ...]  # where its blocks start
 
 
+@dataclass(frozen=True)
+class _Table:
+    start: int
+    end: int
+    head_end: int
+
+
 class _Ruler:
     """Counts tokens in any span of one text, and finds where a number of them ends."""
 
     def __init__(self, text: str, token_starts: TokenStarts) -> None:
         self.text = text
-        self._starts = list(token_starts(text))
+        # Images are not embedded, so they take no room.
+        self._starts = list(token_starts(IMAGE.sub(lambda match: " " * len(match[0]), text)))
 
     def size(self, span: Span) -> int:
         return bisect.bisect_left(self._starts, span[1]) - bisect.bisect_left(self._starts, span[0])
@@ -77,18 +102,21 @@ def chunk_document(document: Document, budget: Budget, token_starts: TokenStarts
     """The chunks of a document's body, in order. A blank body has none."""
     ruler = _Ruler(document.text, token_starts)
     body = (document.body_start, len(document.text))
-    whole = budget.hard if document.chunking == "whole" else budget.whole
-    if document.chunking != "headings" and ruler.size(body) <= min(whole, budget.hard):
-        spans = [(body, ())] if document.text[slice(*body)].strip() else []
-        return _finish(document.text, spans)
-    sections = _sections(document.text, document.body_start)
+    if _is_one_chunk(document, budget, ruler.size(body)):
+        return _finish(document, [(body, ())], [])
+    sections, tables = _sections(document)
     if document.chunking != "headings":
         sections = _merge_small(sections, budget, ruler)
     target = min(budget.hard, budget.target)
-    return _finish(
-        document.text,
-        [(span, s.trail) for s in sections for span in _divide(s, target, budget, ruler)],
-    )
+    spans = [(span, s.trail) for s in sections for span in _divide(s, target, budget, ruler)]
+    return _finish(document, spans, tables)
+
+
+def _is_one_chunk(document: Document, budget: Budget, size: int) -> bool:
+    if document.chunking == "whole":
+        return size <= budget.hard
+    is_paged = len(document.pages) > 1
+    return document.chunking == "auto" and not is_paged and size <= min(budget.whole, budget.hard)
 
 
 def halve(chunk: Chunk, text: str) -> list[Chunk]:
@@ -100,17 +128,24 @@ def halve(chunk: Chunk, text: str) -> list[Chunk]:
     if len(chunk.text) < 2:
         raise ValueError("a single character cannot be split")
     ruler = _Ruler(text, lambda whole: range(len(whole)))
-    half = (len(chunk.text) + 1) // 2
-    pieces = _break_down((chunk.start, chunk.end), (), half, ruler)
-    spans = _pack(pieces, half, ruler)
-    return _finish(text, [(span, chunk.headings) for span in spans])
+    size = (len(chunk.text) + 1) // 2
+    pieces = _break_down((chunk.start, chunk.end), (), size, ruler)
+    spans = [(span, chunk.headings) for span in _pack(pieces, size, ruler)]
+    halves = _finish(Document(text), spans, [])
+    return [replace(half, label=chunk.label, context=chunk.context) for half in halves]
 
 
-def _sections(text: str, start: int) -> list[_Section]:
-    """The body cut before every heading. Text before the first heading is a section of its own."""
+def _sections(document: Document) -> tuple[list[_Section], list[_Table]]:
+    """The body cut before every heading and page, and its tables.
+
+    Text before the first heading is a section of its own.
+    """
+    text, start = document.text, document.body_start
     found = [
-        replace(b, start=b.start + start, end=b.end + start) for b in blocks(text[start:])
+        replace(b, start=b.start + start, end=b.end + start)
+        for b in blocks(text[start:], document.syntax)
     ] or [Block(start, len(text))]
+    tables = [_Table(b.start, b.end, b.head_end + start) for b in found if b.head_end]
     groups: list[list[Block]] = [[]]
     for block in found:
         if block.level and groups[-1]:
@@ -118,10 +153,23 @@ def _sections(text: str, start: int) -> list[_Section]:
         groups[-1].append(block)
     borders = [start, *(group[0].start for group in groups[1:]), len(text)]
     trails = _trails([group[0] for group in groups])
-    return [
+    sections = [
         _Section(borders[i], borders[i + 1], trails[i], _edges(group))
         for i, group in enumerate(groups)
     ]
+    return _cut_at_pages(sections, [offset for offset, _ in document.pages]), tables
+
+
+def _cut_at_pages(sections: list[_Section], pages: list[int]) -> list[_Section]:
+    cut = []
+    for section in sections:
+        inside = pages[
+            bisect.bisect_right(pages, section.start) : bisect.bisect_left(pages, section.end)
+        ]
+        for first, last in pairwise([section.start, *inside, section.end]):
+            edges = tuple(edge for edge in section.edges if first < edge < last)
+            cut.append(_Section(first, last, section.trail, edges))
+    return cut
 
 
 def _edges(group: list[Block]) -> tuple[int, ...]:
@@ -217,7 +265,10 @@ def _pack(pieces: list[Span], goal: int, ruler: _Ruler) -> list[Span]:
     return packed
 
 
-def _finish(text: str, spans: Sequence[tuple[Span, tuple[str, ...]]]) -> list[Chunk]:
+def _finish(
+    document: Document, spans: Sequence[tuple[Span, tuple[str, ...]]], tables: Sequence[_Table]
+) -> list[Chunk]:
+    text = document.text
     starts = line_starts(text)
     chunks = []
     for (first, last), trail in spans:
@@ -227,5 +278,21 @@ def _finish(text: str, spans: Sequence[tuple[Span, tuple[str, ...]]]) -> list[Ch
         start = first + len(piece) - len(piece.lstrip())
         end = last - (len(piece) - len(piece.rstrip()))
         lines = bisect.bisect_right(starts, start), bisect.bisect_right(starts, end - 1)
-        chunks.append(Chunk(text[start:end], start, end, *lines, trail))
+        label, context = _label(document, start, end), _context(text, start, tables)
+        chunks.append(Chunk(text[start:end], start, end, *lines, trail, label, context))
     return chunks
+
+
+def _label(document: Document, start: int, end: int) -> str:
+    """Such as `page 3`, or `page 3-5` for small pages in one chunk."""
+    first, last = label_at(document, start), label_at(document, end - 1)
+    return first if first == last else f"{first}-{last.rpartition(' ')[2]}"
+
+
+def _context(text: str, start: int, tables: Sequence[_Table]) -> str:
+    """The header of the table in whose later rows a chunk starts."""
+    index = bisect.bisect_right(tables, start, key=lambda table: table.start) - 1
+    if index < 0 or not tables[index].head_end <= start < tables[index].end:
+        return ""
+    header = text[tables[index].start : tables[index].head_end].strip()
+    return header if len(header) <= LONGEST_CONTEXT else ""

@@ -1,16 +1,16 @@
 """The command line of `ingest.py`: arguments, progress, the closing report, the exit code.
 
-Leaves out the work itself (`pipeline`).
+Leaves out the work itself (`pipeline`) and the wording of the report (`summary`).
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import logging
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -23,13 +23,11 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.text import Text
 
-from local_rag.display import one_line
 from local_rag.errors import RagError
 from local_rag.pipeline import Options, run_ingest
-from local_rag.report import Report
 from local_rag.settings import load_settings, unknown_variables
+from local_rag.summary import NAMED, outcome, summary, table
 
-NAMED = 10  # files named for each kind of trouble; --verbose names all
 EPILOG = "exit codes: 0 all indexed; 1 finished, some files skipped or failed; 2 nothing done"
 
 
@@ -78,6 +76,9 @@ class ShownProgress:
 def ingest(arguments: Sequence[str]) -> int:
     """Runs one ingest and answers its exit code."""
     os.umask(0o077)  # the store holds people's documents: nobody else may read it
+    # A run makes a record for every file and keeps it to the end: looking through them again and
+    # again for garbage took a quarter of a run in which nothing had changed.
+    gc.set_threshold(100_000)
     options = _parse(arguments)
     console = Console(stderr=True, soft_wrap=True)
     logging.basicConfig(level=logging.ERROR)
@@ -105,8 +106,11 @@ def ingest(arguments: Sequence[str]) -> int:
     if options.json:
         print(json.dumps(report.to_json(), ensure_ascii=False, indent=1))
     else:
-        for line in summary(report, verbose=options.verbose):
+        for line in summary(report, verbose=options.verbose, counts=not console.is_terminal):
             console.print(Text(line))
+        if console.is_terminal:
+            console.print(table(report))
+        console.print(Text(outcome(report)))
     return report.exit_code
 
 
@@ -127,46 +131,3 @@ def _failed(message: str, as_json: bool, console: Console) -> int:
         print(json.dumps({"error": message, "exit_code": 2}, ensure_ascii=False))
     console.print(Text(f"error: {message}"))
     return 2
-
-
-def summary(report: Report, *, verbose: bool = False) -> Iterator[str]:
-    """The report as lines for a person: troubles first, the outcome last."""
-    limit = None if verbose else NAMED
-    yield from _listed("failed", [(r.root, r.path, r.text) for r in report.failed], limit)
-    wanted = [(s.root, s.path, s.reason) for s in report.skipped if s.wanted]
-    yield from _listed("skipped", wanted, limit)
-    yield from _listed("warning", [(r.root, r.path, r.text) for r in report.warnings], limit)
-    left = Counter(s.reason for s in report.skipped if not s.wanted)
-    if report.left_out:
-        left["rag: false"] = report.left_out
-    if left:
-        yield "left out: " + ", ".join(f"{n} {reason}" for reason, n in left.most_common())
-    yield from (f"notice: {notice}" for notice in report.notices)
-    yield _outcome(report)
-
-
-def _listed(label: str, items: list[tuple[str, str, str]], limit: int | None) -> Iterator[str]:
-    for root, path, text in items[:limit]:
-        yield f"{label}: {root}:{one_line(path)}: {text}"
-    if limit is not None and len(items) > limit:
-        yield f"{label}: and {len(items) - limit} more (--verbose names all)"
-
-
-def _outcome(report: Report) -> str:
-    changes = ", ".join(
-        f"{getattr(report, kind)} {kind}"
-        for kind in ("new", "changed", "renamed", "deleted", "unchanged")
-    )
-    embedded = f"{report.embedded} chunks {'to embed' if report.dry_run else 'embedded'}"
-    if report.dry_run:
-        return f"dry run: {changes}; {embedded} with {report.embedder}"
-    commits = "".join(
-        f"; {root.name} at {root.commit[:10]}{' (dirty)' if root.dirty else ''}"
-        for root in report.roots
-        if root.commit
-    )
-    state = f"published {report.published}" if report.published else "nothing to publish"
-    return (
-        f"{state}: {report.files} files, {report.chunks} chunks ({changes}; {embedded} with "
-        f"{report.embedder}){commits}"
-    )

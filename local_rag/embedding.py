@@ -48,7 +48,7 @@ class Prepared:
 
 def passage_of(document: Document, chunk: Chunk) -> Passage:
     """What is embedded of a chunk."""
-    return Passage(passage_title(document.title, chunk.headings), chunk.text)
+    return Passage(passage_title(document.title, chunk.headings), chunk.indexed)
 
 
 def keyed(document: Document, chunks: Sequence[Chunk], regime: Regime) -> list[tuple[Chunk, bytes]]:

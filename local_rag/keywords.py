@@ -47,10 +47,14 @@ class Fields:
 
 @dataclass(frozen=True)
 class Match:
-    """A chunk that has some of a query's words; a higher `bm25` is better."""
+    """A chunk that has some of a query's words; a higher `bm25` is better.
+
+    `coverage` is the share of the query's stems that it has, each weighed by its rarity: 0 to 1.
+    """
 
     id: str
     bm25: float
+    coverage: float
 
 
 class Rows(Protocol):
@@ -89,12 +93,12 @@ def search(
 
     With `files` they are of the files of these numbers instead, in force or not.
     """
-    scores = _scores(source, query)
+    scores, covered = _scores(source, query)
     kept = _kept(source, set(scores), files)
     best = sorted(kept, key=lambda number: (-scores[number], number))[:count]
     sql = "SELECT number, id FROM chunks WHERE number IN (SELECT value FROM json_each(?))"
     ids = dict(source.rows(sql, (json.dumps(best),)))
-    return [Match(ids[number], scores[number]) for number in best]
+    return [Match(ids[n], scores[n], covered.get(n, 0.0)) for n in best]
 
 
 def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set[int]:
@@ -109,8 +113,8 @@ def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set
     return numbers - {row[0] for row in source.rows(sql)}
 
 
-def _scores(source: Rows, query: str) -> dict[int, float]:
-    """The BM25 of every chunk that has any of the query's terms.
+def _scores(source: Rows, query: str) -> tuple[dict[int, float], dict[int, float]]:
+    """The BM25 of every chunk that has any of the query's terms, and its coverage.
 
     FTS5's own sum gives nothing for a word that half of the chunks have. In a folder about one
     subject those are the words that matter, so each term is asked for and weighed by itself.
@@ -118,18 +122,27 @@ def _scores(source: Rows, query: str) -> dict[int, float]:
     total = source.rows("SELECT count(*) FROM words_docsize")[0][0]
     sql = f"SELECT rowid, bm25(words, {COLUMN_WEIGHTS}) FROM words WHERE words MATCH ?"  # noqa: S608
     scores: dict[int, float] = {}
+    covered: dict[int, float] = {}
+    mass = 0.0
     for expression, weight in weighted_terms(query, _languages(source, query)).items():
         rows = source.rows(sql, (expression,))
         factor = weight * _idf_ratio(total, len(rows))
+        rarity = weight * math.log1p(_odds(total, len(rows))) if STEMS in expression else 0.0
+        mass += rarity
         for number, negative in rows:
             scores[number] = scores.get(number, 0.0) - factor * negative
-    return scores
+            covered[number] = covered.get(number, 0.0) + rarity
+    return scores, {number: share / mass for number, share in covered.items() if mass}
 
 
 def _idf_ratio(total: int, found: int) -> float:
     """Turns FTS5's inverse document frequency, cut off at 1e-6, into one that stays above zero."""
-    odds = (total - found + 0.5) / (found + 0.5)
+    odds = _odds(total, found)
     return math.log1p(odds) / (math.log(odds) if odds > 1 else 1e-6)
+
+
+def _odds(total: int, found: int) -> float:
+    return (total - found + 0.5) / (found + 0.5)
 
 
 def _languages(source: Rows, query: str) -> list[str]:

@@ -7,33 +7,39 @@ and checked before anybody sees it. Leaves out the command line and how progress
 from __future__ import annotations
 
 import importlib.metadata
+import os
 from collections.abc import Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Protocol
 
 from local_rag.cache import EmbeddingCache
 from local_rag.catalog import Catalog, FileRecord
 from local_rag.chunks import chunk_document
-from local_rag.documents import Document, NotText, parse_document
+from local_rag.credentials import find_credentials, find_private_key
+from local_rag.documents import Document, NotText, document_from, parse_document
 from local_rag.draft import Counts, Draft
 from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.embedders.choose import Choice, choose_for_existing, choose_for_new
 from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
 from local_rag.errors import EmbedderAway, IndexUnreadable, NoIndexYet
+from local_rag.formats import TEXT, format_of
+from local_rag.formats.converter import Converter
+from local_rag.formats.extract import LibraryMissing, Unconvertible
+from local_rag.ignores import NAME, ignores_beside
 from local_rag.languages import guess_language
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
-from local_rag.report import Remark, Report
+from local_rag.report import Remark, Report, set_aside
 from local_rag.revisions import revision
 from local_rag.settings import Settings
 from local_rag.snapshots import Manifest, RootState, Snapshot, Store
 from local_rag.vectors import VectorIndex
-from local_rag.walk import Skipped
+from local_rag.walk import Scope, Skipped
 
-RECIPE = "2"  # raise it when the same bytes would give other chunks or other index terms
-MARKDOWN = (".md", ".markdown", ".mdx", ".qmd", ".rmd")
+RECIPE = "3"  # raise it when the same bytes would give other chunks or other index terms
 LANGUAGE_SAMPLE = 50  # files
 
 
@@ -65,17 +71,26 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     store = Store(settings.store_dir)
     with nullcontext() if options.dry_run else store.lock():
         live, damage = live_snapshot(store)
-        on_disk = scan(settings.roots, settings.max_file_bytes)
+        ignores, bad = ignores_beside(settings.store_dir)
+        scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
+        on_disk = scan(settings.roots, settings.max_file_bytes, scope)
+        indexed = _catalogued(live) if live else []
         if not options.allow_empty:
-            check_roots_present(on_disk, _catalogued(live) if live else [], settings.roots)
+            check_roots_present(on_disk, indexed, settings.roots)
         if live and not options.rebuild:
             choice = choose_for_existing(settings, live.manifest.regime)
         else:
             previous = live.manifest.regime if live else None
-            choice = choose_for_new(settings, lambda: _is_english(on_disk), previous)
-        run = Ingest(store, settings, choice, live, options)
-        run.report.notices += [*([f"{damage} Rebuilding it."] if damage else []), *choice.notices]
-        return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
+            choice = choose_for_new(settings, lambda: _is_english(on_disk, settings), previous)
+        with closing(
+            Ingest(store, settings, choice, live, indexed=indexed, options=options)
+        ) as run:
+            run.report.notices += [
+                *([f"{damage} Rebuilding it."] if damage else []),
+                *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
+                *choice.notices,
+            ]
+            return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 
 
 def live_snapshot(store: Store) -> tuple[Snapshot | None, str]:
@@ -83,7 +98,7 @@ def live_snapshot(store: Store) -> tuple[Snapshot | None, str]:
     try:
         snapshot = store.current()
         with closing(Catalog.open(snapshot.catalog)) as catalog:
-            catalog.files()
+            catalog.check()
         if snapshot.manifest.regime.dimension:
             with closing(VectorIndex.open(snapshot.chroma)) as vectors:
                 vectors.verify(snapshot.manifest.chunks)
@@ -99,15 +114,15 @@ def _catalogued(snapshot: Snapshot) -> list[FileRecord]:
         return catalog.files()
 
 
-def _is_english(on_disk: Scan) -> bool:
+def _is_english(on_disk: Scan, settings: Settings) -> bool:
+    roots = {root.name: root for root in settings.roots}
+    texts = [found for found, _ in on_disk.versions if not (format_of(found.path) or TEXT).module]
     guesses = []
-    for found, _ in islice(
-        on_disk.versions, 0, None, max(1, len(on_disk.versions) // LANGUAGE_SAMPLE)
-    ):
-        try:
-            guesses.append(guess_language(parse_document(found.location.read_bytes()).text))
-        except (OSError, NotText):
-            continue
+    for found in islice(texts, 0, None, max(1, len(texts) // LANGUAGE_SAMPLE)):
+        read = read_version(roots[found.root], found, settings.max_file_bytes)
+        with suppress(NotText):
+            if not isinstance(read, Skipped):
+                guesses.append(guess_language(parse_document(read[1].data).text))
     return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)
 
 
@@ -115,15 +130,17 @@ class Ingest:
     """One run into `store`, which is locked. Call `run` or `preview` once."""
 
     def __init__(
-        self, store: Store, settings: Settings, choice: Choice, live: Snapshot | None,
-        options: Options,
+        self, store: Store, settings: Settings, choice: Choice, live: Snapshot | None, *,
+        indexed: Sequence[FileRecord], options: Options,
     ) -> None:  # fmt: skip
         self._store, self._settings, self._choice, self._live = store, settings, choice, live
         self._roots = {root.name: root for root in settings.roots}
         # A rebuild starts from nothing, while what it replaces goes on serving readers.
         self._base = None if options.rebuild else live
+        self._indexed = indexed if self._base else ()
         self._draft: Draft | None = None
         self._options = options
+        self._converter = Converter(settings.max_file_bytes)
         self._rebuilding = options.rebuild and live is not None
         self.report = Report(embedder=choice.regime.label, dry_run=options.dry_run)
 
@@ -142,6 +159,10 @@ class Ingest:
         self._store.prune()
         return self.report
 
+    def close(self) -> None:
+        """Ends the process in which files were converted."""
+        self._converter.close()
+
     def preview(self, on_disk: Scan) -> Report:
         """Says what `run` would do, and changes nothing."""
         plan = self._plan(on_disk)
@@ -158,12 +179,14 @@ class Ingest:
     def _recipe(self) -> str:
         sizes = "-".join(str(n) for n in asdict(self._choice.sizing.budget).values())
         stemmer = f"snowball-{importlib.metadata.version('snowballstemmer')}"
-        return "/".join([RECIPE, sizes, stemmer, *self._settings.languages])
+        settings = self._settings
+        return "/".join([RECIPE, sizes, stemmer, settings.secrets, *settings.languages])
 
     def _plan(self, on_disk: Scan) -> Plan:
-        indexed = _catalogued(self._base) if self._base else []
         same = self._base is not None and self._base.manifest.recipe == self._recipe
-        plan = make_plan(on_disk, indexed, same_recipe=same)
+        # A file that took its converter a minute in vain is not tried again until it changes.
+        aside = set_aside(self._base.manifest.report) if self._base and same else {}
+        plan = make_plan(on_disk, self._indexed, same_recipe=same, aside=aside)
         self.report.skipped += plan.skipped
         self.report.unchanged = len(plan.unchanged)
         for record in plan.unchanged + plan.held:
@@ -200,7 +223,7 @@ class Ingest:
                 self.report.skipped.append(read)
                 continue
             version, content = read
-            document = self._parsed(todo, content.data)
+            document = self._parsed(todo, content.data, version.sha256)
             if document is None:
                 self._drop(todo)
                 continue
@@ -209,17 +232,41 @@ class Ingest:
             chunks = chunk_document(document, sizing.budget, sizing.token_starts)
             yield Prepared(todo, version, document, keyed(document, chunks, regime))
 
-    def _parsed(self, todo: Todo, data: bytes) -> Document | None:
+    def _parsed(self, todo: Todo, data: bytes, sha256: str) -> Document | None:
         found = todo.found
         try:
-            document = parse_document(data, markdown=found.path.lower().endswith(MARKDOWN))
-        except NotText as error:
-            self.report.skipped.append(Skipped(found.root, found.path, str(error), wanted=True))
+            document = self._read(found.path, data)
+        except (NotText, Unconvertible) as error:
+            known = "" if isinstance(error, LibraryMissing) else sha256
+            skipped = Skipped(found.root, found.path, str(error), wanted=True, sha256=known)
+            self.report.skipped.append(skipped)
             return None
         if document.excluded:
             self.report.left_out += 1
             return None
-        return document
+        return self._without_secrets(todo, document, sha256)
+
+    def _read(self, path: str, data: bytes) -> Document:
+        kind = format_of(path) or TEXT
+        if not kind.module:
+            return parse_document(data, kind)
+        return document_from(self._converter.convert(kind, data), kind)
+
+    def _without_secrets(self, todo: Todo, document: Document, sha256: str) -> Document | None:
+        """The document with a warning for each credential in it; None if it has to stay out."""
+        line = find_private_key(document.text)
+        found = find_credentials(document.text)
+        if line is None and (not found or self._settings.secrets == "warn"):
+            remarks = tuple(f"line {c.line} looks like a secret: {c.kind}" for c in found)
+            return replace(document, warnings=document.warnings + remarks)
+        reason = "holds a private key" if line is not None else "holds a credential"
+        where = f"line {line}" if line is not None else f"line {found[0].line}: {found[0].kind}"
+        skipped = Skipped(
+            todo.found.root, todo.found.path, f"{reason} ({where})",
+            wanted=False, secret=True, sha256=sha256,
+        )  # fmt: skip
+        self.report.skipped.append(skipped)
+        return None
 
     def _drop(self, todo: Todo) -> None:
         """A file that was indexed and now is none: `rag: false`, or no text any more."""

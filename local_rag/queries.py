@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
-from local_rag.embedders import Embedder, Regime, Vector
+from local_rag.embedders import Embedder, Passage, Regime, Vector
 from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected, TextTooLong
+from local_rag.languages import guess_language
+
+T = TypeVar("T")
 
 OUTAGE = 10.0  # seconds for which an outage is remembered
 # Cosines measured: the same text in another batch 0.9997, another quantisation 0.999, without
@@ -41,10 +45,29 @@ class QueryEmbedder:
             RegimeChanged: it is not the embedder that the store was built with any more.
             TextRejected: it has no vector for this question.
         """
+
+        def embed(embedder: Embedder) -> Vector:
+            known, language = embedder.languages, guess_language(query)
+            if known and language and language not in known:
+                what = f"the {regime.kind} embedder knows {', '.join(sorted(known))} alone."
+                raise TextRejected(what, "")
+            return embedder.embed_query(query)
+
+        return self._asked(embed, regime, reference)
+
+    def documents(
+        self, passages: Sequence[Passage], regime: Regime, reference: tuple[float, ...]
+    ) -> list[Vector]:
+        """The vectors of pieces of documents, to find the nearest. Raises as `vector` does."""
+        return self._asked(lambda e: e.embed_documents(passages), regime, reference)
+
+    def _asked(
+        self, ask: Callable[[Embedder], T], regime: Regime, reference: tuple[float, ...]
+    ) -> T:
         with self._lock:
             self._remembered()
             try:
-                return self._ready(regime, reference).embed_query(query)
+                return ask(self._ready(regime, reference))
             except EmbedderAway as error:
                 self._outage = (self._clock() + OUTAGE, str(error))
                 self._regime = None  # it may come back as another

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -20,6 +21,27 @@ class Remark:
     root: str
     path: str
     text: str
+
+
+def reason_of(text: str) -> str:
+    """What a remark has in common with others of its kind: no details, line numbers or values."""
+    common = re.split(r"[:(]", re.sub(r"^(?:line )?\d+ ", "", text), maxsplit=1)[0]
+    return " ".join(re.sub(r"'[^']*'", "", common).split())
+
+
+def count_reasons(texts: Iterable[str]) -> dict[str, int]:
+    """How many texts there are of each kind, the most frequent first."""
+    return dict(Counter(map(reason_of, texts)).most_common())
+
+
+Aside = dict[tuple[str, str, str], Skipped]
+"""By root, path and SHA-256, the files whose bytes are the reason why they are not indexed."""
+
+
+def set_aside(lasting: dict[str, Any]) -> Aside:
+    """What an earlier run's `lasting` report says of such files, so as not to try them again."""
+    skipped = (Skipped(**values) for values in lasting.get("set_aside", ()))
+    return {(s.root, s.path, s.sha256): s for s in skipped}
 
 
 @dataclass
@@ -49,17 +71,46 @@ class Report:
         """0 when every document is indexed as it is on disk, 1 when some is not."""
         return 1 if self.failed or any(s.wanted for s in self.skipped) else 0
 
+    @property
+    def indexed(self) -> int:
+        """Files that were indexed in this run."""
+        return self.new + self.changed + self.renamed
+
+    @property
+    def left_out_by_reason(self) -> dict[str, int]:
+        """Files, and folders as one each, that are no documents on purpose."""
+        counts = count_reasons(s.reason for s in self.skipped if not s.wanted)
+        return counts | ({"rag: false": self.left_out} if self.left_out else {})
+
+    @property
+    def skipped_by_reason(self) -> dict[str, int]:
+        """Documents that could not be indexed."""
+        return count_reasons(s.reason for s in self.skipped if s.wanted)
+
+    @property
+    def warned_by_reason(self) -> dict[str, int]:
+        """What was odd about documents that are indexed."""
+        return count_reasons(remark.text for remark in self.warnings)
+
     def to_json(self) -> dict[str, Any]:
-        """The whole report."""
-        return asdict(self) | {"exit_code": self.exit_code}
+        """The whole report, with its counts by reason."""
+        return asdict(self) | {
+            "indexed": self.indexed,
+            "skipped_by_reason": self.skipped_by_reason,
+            "left_out_by_reason": self.left_out_by_reason,
+            "warned_by_reason": self.warned_by_reason,
+            "exit_code": self.exit_code,
+        }
 
     def lasting(self) -> dict[str, Any]:
         """What is true of the corpus rather than of this run: equal if nothing has changed."""
         return {
-            "skipped": [asdict(s) for s in self.skipped if s.wanted][:LISTED],
-            "skipped_by_reason": dict(sorted(Counter(s.reason for s in self.skipped).items())),
+            "skipped": [asdict(s) for s in self.skipped if s.wanted or s.secret][:LISTED],
+            "skipped_by_reason": count_reasons(s.reason for s in self.skipped),
+            "set_aside": [asdict(s) for s in self.skipped if s.sha256],
             "failed": [asdict(remark) for remark in self.failed[:LISTED]],
             "warnings": [asdict(remark) for remark in self.warnings[:LISTED]],
             "warned": len(self.warnings),
+            "warned_by_reason": self.warned_by_reason,
             "left_out": self.left_out,
         }

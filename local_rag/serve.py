@@ -70,14 +70,16 @@ class ToolSpec:
 
 def tool_specs(tools: Tools) -> list[ToolSpec]:
     """Every tool that the server offers."""
-    from local_rag.tools import FileArguments, FileResult, SearchArguments, SearchResult
+    from local_rag.answers import FileArguments, FileResult, SearchArguments, SearchResult
 
     return [
         ToolSpec(
             "search_corpus",
-            "Search the user's documents by meaning. Hits are passages, best first, with root, "
-            "path and lines to cite; score is the cosine (or BM25 where a notice says that only "
-            "keywords matched). Superseded documents never appear.",
+            "Search the user's documents by meaning and by exact words at once. Hits are passages, "
+            "best first, with root, path and lines to cite. score is the place in the order: the "
+            "scaled cosine and BM25 of each arm, added with weights, relative to this answer. "
+            "How good a match is say cosine (meaning) and keyword_rank (words); weak hits are "
+            "probably no answer. Superseded documents appear only with include_superseded.",
             SearchArguments,
             SearchResult,
             tools.search_corpus,
@@ -148,8 +150,7 @@ def call_tool(
             raise BadArgument(f"There is no tool '{name}'.", f"There are: {', '.join(specs)}.")
         spec = specs[name]
         result = spec.call(checked_arguments(spec.arguments, arguments))
-        structured = result.model_dump(mode="json")
-        return _answer(result.markdown(), structured=structured)
+        return _answer(result.markdown(), structured=result.lean())
     except RagError as error:
         return _answer(one_line(str(error)), is_error=True)
     except Exception:  # the outermost edge: a crash costs this call, and the log has the rest

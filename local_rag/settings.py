@@ -23,6 +23,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from local_rag.credentials import Secrets
 from local_rag.errors import SettingsError
 from local_rag.languages import known_languages
 
@@ -51,6 +52,7 @@ class Settings(BaseSettings):
         str, Field(validation_alias=AliasChoices("RAG_OLLAMA_HOST", "OLLAMA_HOST"))
     ] = "http://127.0.0.1:11434"
     builtin_model_dir: Path | None = None
+    secrets: Secrets = "warn"
     languages: Annotated[tuple[str, ...], NoDecode] = ()
     max_file_mb: Annotated[float, Field(gt=0, le=1024)] = 5.0
 
@@ -72,17 +74,17 @@ class Settings(BaseSettings):
     @classmethod
     def _split_languages(cls, value: object) -> object:
         if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
+            return tuple(part.strip().lower() for part in value.split(",") if part.strip())
         return value
 
     @field_validator("languages")
     @classmethod
     def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        codes = tuple(code.lower() for code in value)
-        unknown = sorted(set(codes) - set(known_languages()))
+        unknown = sorted(set(value) - set(known_languages()))
         if unknown:
-            raise ValueError(f"{unknown[0]!r} is none of {', '.join(known_languages())}")
-        return codes
+            known = ", ".join(known_languages())
+            raise ValueError(f"{unknown[0]!r} is none of {known}")
+        return value
 
     @field_validator("store_dir", "builtin_model_dir")
     @classmethod

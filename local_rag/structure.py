@@ -1,6 +1,7 @@
-"""The block structure of Markdown: headings, and the pieces that are best kept whole.
+"""The block structure of a text: headings, and the pieces that are best kept whole.
 
-Uses markdown-it-py's block rules alone (CommonMark and tables); inline markup is left unparsed.
+Markdown is read by markdown-it-py's CommonMark block rules alone, inline markup left unparsed; what
+other markup shows of its structure is in `outlines`.
 """
 
 from __future__ import annotations
@@ -8,26 +9,39 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
+from typing import Literal
 
 from markdown_it import MarkdownIt
-from markdown_it.token import Token
 
+from local_rag.outlines import Heading, asciidoc_headings, org_headings, rst_headings
+
+Syntax = Literal["markdown", "rst", "org", "asciidoc", "code", "table", "plain"]
+"""How a text shows its structure. `table` is one row a line, the first of them the header."""
+
+DELIMITER_ROW = re.compile(
+    r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\r?$", re.MULTILINE
+)
 LONGEST_HEADING = 200  # characters kept of a heading in a trail
 
 
 @dataclass(frozen=True)
 class Block:
-    """A top-level block: characters `start` to `end`; `level` 1-6 and `heading` for headings."""
+    """A top-level block: characters `start` to `end`; `level` 1-6 and `heading` for headings.
+
+    A table's header ends at `head_end`, which is 0 for everything else.
+    """
 
     start: int
     end: int
     level: int = 0
     heading: str = ""
+    head_end: int = 0
 
 
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark").enable("table").disable(["inline", "text_join"])
+    return MarkdownIt("commonmark").disable(["inline", "text_join"])
 
 
 def line_starts(text: str) -> list[int]:
@@ -35,25 +49,75 @@ def line_starts(text: str) -> list[int]:
     return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
-def blocks(text: str) -> list[Block]:
-    """The top-level blocks of Markdown `text` in order. Blank lines lie between them."""
+def blocks(text: str, syntax: Syntax = "markdown") -> list[Block]:
+    """The top-level blocks of `text` in order, with nothing but blank lines between them."""
+    match syntax:
+        case "markdown":
+            return _markdown(text)
+        case "rst":
+            return _outlined(text, list(rst_headings(text.split("\n"))))
+        case "org":
+            return _outlined(text, list(org_headings(text.split("\n"))))
+        case "asciidoc":
+            return _outlined(text, list(asciidoc_headings(text.split("\n"))))
+        case "table":
+            header = text.find("\n") + 1
+            return [Block(0, len(text), head_end=header)] if header else []
+        case "code":
+            # What follows an empty line and is not indented starts a function or the like.
+            borders = [0, *(m.end() for m in re.finditer(r"\n[ \t]*\r?\n(?=\S)", text)), len(text)]
+            return [Block(a, b) for a, b in pairwise(borders) if text[a:b].strip()]
+    return []
+
+
+def _outlined(text: str, headings: list[Heading]) -> list[Block]:
+    """Each heading as a block, and the paragraphs between them."""
+    starts = [*line_starts(text), len(text)]
+    found = []
+    at = 0
+    for heading in headings:
+        found += _paragraphs(text, at, starts[heading.first])
+        at = starts[min(heading.end, len(starts) - 1)]
+        title = plain_heading(heading.text)
+        found.append(Block(starts[heading.first], at, min(6, heading.level), title))
+    return found + _paragraphs(text, at, len(text))
+
+
+def _paragraphs(text: str, start: int, end: int) -> list[Block]:
+    gaps = re.compile(r"\n[ \t]*\r?\n\s*").finditer(text, start, end)
+    borders = [start, *(gap.end() for gap in gaps), end]
+    return [Block(a, b) for a, b in pairwise(borders) if text[a:b].strip()]
+
+
+def _markdown(text: str) -> list[Block]:
     # The parser takes a lone \r as a line end and would count other lines than we do.
     tokens = _parser().parse(re.sub(r"\r(?!\n)", " ", text))
     starts = [*line_starts(text), len(text)]
-    return [
-        _block(tokens, index, starts)
-        for index, token in enumerate(tokens)
-        if token.level == 0 and token.nesting >= 0 and token.map
-    ]
+    found = []
+    for index, token in enumerate(tokens):
+        if token.level == 0 and token.nesting >= 0 and token.map:
+            start, end = (starts[min(line, len(starts) - 1)] for line in token.map)
+            if token.type == "heading_open":
+                heading = plain_heading(tokens[index + 1].content)
+                found.append(Block(start, end, int(token.tag[1]), heading))
+            elif token.type == "paragraph_open":
+                found += _paragraph(text, start, end)
+            else:
+                found.append(Block(start, end))
+    return found
 
 
-def _block(tokens: list[Token], index: int, starts: list[int]) -> Block:
-    token = tokens[index]
-    first, last = token.map or (0, 0)
-    start, end = starts[first], starts[min(last, len(starts) - 1)]
-    if token.type != "heading_open":
-        return Block(start, end)
-    return Block(start, end, int(token.tag[1]), plain_heading(tokens[index + 1].content))
+def _paragraph(text: str, start: int, end: int) -> list[Block]:
+    """A paragraph, or the table that it is, perhaps with prose in the lines before.
+
+    The parser's own rule for tables makes ten tokens a row: a table of 3 MB took 1.2 GB.
+    """
+    for match in DELIMITER_ROW.finditer(text, start, end) if "|" in text[start:end] else ():
+        head = text.rfind("\n", start, max(start, match.start() - 1)) + 1 or start
+        if match.start() > start and "|" in match[0] and "|" in text[head : match.start()]:
+            prose = [Block(start, head)] if head > start else []
+            return [*prose, Block(head, end, head_end=min(match.end() + 1, end))]
+    return [Block(start, end)]
 
 
 def plain_heading(markup: str) -> str:
@@ -64,9 +128,14 @@ def plain_heading(markup: str) -> str:
     return " ".join(text.split())[:LONGEST_HEADING]
 
 
-def first_heading(text: str) -> str | None:
-    """The first level-1 heading, which is a document's title where front matter names none."""
-    for block in blocks(text):
-        if block.level == 1 and block.heading:
+def document_title(text: str, syntax: Syntax) -> str | None:
+    """The title of a document whose metadata name none.
+
+    In Markdown the first level-1 heading; elsewhere the first heading, or what Org declares.
+    """
+    if syntax == "org" and (match := re.search(r"(?im)^#\+title:[ \t]*(\S.*)$", text)):
+        return plain_heading(match[1])
+    for block in blocks(text, syntax):
+        if block.heading and (block.level == 1 or syntax != "markdown"):
             return block.heading
     return None

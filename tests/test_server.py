@@ -233,5 +233,6 @@ def test_the_sdks_own_client_gets_structured_content(
         "start_line": 1,
         "end_line": 3,
         "text": "# Title\n\nintro",
+        "label": "",
         "cut": False,
     }

@@ -1,0 +1,139 @@
+"""Front matter in every shape people write it: YAML, TOML or JSON, well-formed or not.
+
+Its values become JSON's types, capped in depth, number and size. Leaves out what a key means.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import tomllib
+from typing import Any
+
+import frontmatter
+import yaml
+from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
+
+JsonValue = None | bool | int | float | str | list[Any] | dict[str, Any]
+
+MAX_FRONT_MATTER = 64_000  # characters; more is somebody's data file, not front matter
+MAX_VALUES = 500  # values kept of one front matter: an alias bomb has 9**9
+MAX_DEPTH = 5
+MAX_STRING = 1_000
+
+
+class YamlHandler(YAMLHandler):
+    """YAML front matter from a line of dashes to the next one, or to Pandoc's three dots."""
+
+    END = re.compile(r"^(?:-{3,}|\.{3})\s*$", re.MULTILINE)
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The block and the body. Raises ValueError where nothing closes the block."""
+        start = self.FM_BOUNDARY.match(text)
+        end = self.END.search(text, start.end()) if start else None
+        if start is None or end is None:
+            raise ValueError("not closed")
+        return text[start.end() : end.start()], text[end.end() :]
+
+
+class TomlHandler(BaseHandler):
+    """TOML front matter between `+++` lines. The library's own handler needs the package `toml`."""
+
+    FM_BOUNDARY = re.compile(r"^\+{3,}\s*$", re.MULTILINE)
+
+    def load(self, fm: str) -> Any:
+        """The parsed table. Raises `tomllib.TOMLDecodeError`, a ValueError."""
+        return tomllib.loads(fm)
+
+
+HANDLERS = (YamlHandler(), TomlHandler(), JSONHandler())
+# libyaml takes ten seconds for 30,000 brackets.
+TOO_DEEP = re.compile(r"(?:[\[{]\s*){50}")
+PROSE = 4  # words of a key: more are a sentence with a colon in it, under a rule
+
+
+def split_front_matter(text: str) -> tuple[dict[str, Any], int, str | None]:
+    """The front matter's keys, where the body starts, and what was wrong with it.
+
+    What does not parse, or is no mapping, is body. The keys that hide a document are obeyed even
+    then: a typo elsewhere in the block must not publish what its owner retired.
+    """
+    lead = len(text) - len(text.lstrip())
+    handler = frontmatter.detect_format(text[lead : lead + 200], HANDLERS)
+    if handler is None:
+        return {}, 0, None
+    try:
+        block, body = handler.split(text[lead:])
+    except ValueError:  # no closing line: a rule, then prose, or keys that run into the prose
+        start = re.split(r"\n[ \t]*\r?\n", text[lead : lead + MAX_FRONT_MATTER], maxsplit=1)[0]
+        hidden = _obeyed_keys(start)
+        return hidden, 0, "front matter is not closed: taken as text" if hidden else None
+    if len(block) > MAX_FRONT_MATTER:
+        problem = f"front matter is over {MAX_FRONT_MATTER} characters: taken as text"
+        return _obeyed_keys(block[:MAX_FRONT_MATTER]), 0, problem
+    try:
+        keys = _load(handler, block)
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return _obeyed_keys(block), 0, f"front matter does not parse ({reason}): taken as text"
+    return (keys, len(text) - len(body), None) if keys is not None else ({}, 0, None)
+
+
+def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
+    """The mapping in a block; None if it is prose between two rules."""
+    if TOO_DEEP.search(block):
+        raise ValueError("nested too deep")
+    keys: Any = handler.load(block)
+    if keys is None:
+        return {}
+    if not isinstance(keys, dict) or any(len(str(key)[:200].split()) > PROSE for key in keys):
+        return None
+    return keys
+
+
+def _obeyed_keys(block: str) -> dict[str, Any]:
+    """The keys that hide a document, in a block that cannot be read as a whole."""
+    pattern = (
+        r"(?im)^(?:[ \t]*\")?(rag|lifecycle|superseded_by)\"?[ \t]*[:=][ \t]*"
+        r"[\"']?([^\"'#,\r\n]+?)[\"']?,?[ \t]*(?:#[^\n]*)?\r?$"
+    )
+    return {match[1].lower(): match[2] for match in re.finditer(pattern, block)}
+
+
+def normalised(keys: dict[str, Any]) -> dict[str, JsonValue]:
+    """The keys with values of JSON's types alone, as many as the caps let through."""
+    left = MAX_VALUES
+
+    def convert(value: Any, depth: int) -> JsonValue:
+        nonlocal left
+        left -= 1
+        if left < 0 or depth > MAX_DEPTH:
+            return None
+        match value:
+            case None | bool() | int():
+                return (
+                    value if not isinstance(value, int) or abs(value) < 2**63 else str(value)[:40]
+                )
+            case float():
+                return value if math.isfinite(value) else str(value)
+            case datetime.date() | datetime.time():
+                return value.isoformat()
+            case dict():
+                pairs = list(value.items())[: max(left, 0)]
+                return {_text(k): convert(v, depth + 1) for k, v in pairs}
+            case list() | tuple() | set():
+                return [convert(v, depth + 1) for v in list(value)[: max(left, 0)]]
+        return _text(value)
+
+    return {_text(key): convert(value, 1) for key, value in list(keys.items())[:MAX_VALUES]}
+
+
+def _text(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value) if isinstance(value, bytes) else None
+    if text is None:
+        text = (
+            str(value) if isinstance(value, int | float | datetime.date) else type(value).__name__
+        )
+    # YAML escapes can spell a lone surrogate, which no encoder takes.
+    return text[:MAX_STRING].encode("utf-8", "replace").decode("utf-8")

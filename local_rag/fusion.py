@@ -1,0 +1,53 @@
+"""Two ranked lists into one. Pure.
+
+Min-max weighted fusion: each list's scores are mapped to 0..1 (its worst to 0, its best to 1) and
+added with weights. Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval"
+(ACM TOIS 2023) show why it beats reciprocal rank fusion; ARCHITECTURE.md has our own figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+# By embedder kind; the keyword arm has the rest. Flat between 0.5 and 0.7 on every set measured.
+SEMANTIC_WEIGHTS = {"ollama": 0.6, "builtin": 0.5}
+
+
+@dataclass(frozen=True)
+class Fused:
+    """A chunk with its place in the fused order: `score` from 0 to 1, and what it is made of.
+
+    `cosine` is None where the vectors were not asked, `keyword_rank` (from 1) where no word fits.
+    """
+
+    id: str
+    score: float
+    cosine: float | None
+    keyword_rank: int | None
+
+
+def fuse(
+    cosines: Mapping[str, float], bm25: Mapping[str, float], semantic_weight: float
+) -> list[Fused]:
+    """All chunks of both lists, best first; ties by id, so that an order never flickers."""
+    ranks = {id_: rank for rank, id_ in enumerate(sorted(bm25, key=lambda i: (-bm25[i], i)), 1)}
+    near, words = _scaled(cosines), _scaled(bm25)
+    fused = [
+        Fused(
+            id_,
+            semantic_weight * near.get(id_, 0.0) + (1 - semantic_weight) * words.get(id_, 0.0),
+            cosines.get(id_),
+            ranks.get(id_),
+        )
+        for id_ in cosines.keys() | bm25.keys()
+    ]
+    return sorted(fused, key=lambda f: (-f.score, f.id))
+
+
+def _scaled(scores: Mapping[str, float]) -> dict[str, float]:
+    """Each score between 0 (the list's worst) and 1; a list of equal scores is all 1."""
+    if not scores:
+        return {}
+    low, high = min(scores.values()), max(scores.values())
+    return {id_: (s - low) / (high - low) if high > low else 1.0 for id_, s in scores.items()}
