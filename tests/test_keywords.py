@@ -178,7 +178,9 @@ def test_superseded_documents_take_no_place(index: Index) -> None:
 
 def test_only_the_given_files_are_found(index: Index) -> None:
     catalog = index({
-        "a.md": "quota quota", "b.md": "---\nlifecycle: superseded\n---\nquota", "c.md": "the quota",
+        "a.md": "quota quota",
+        "b.md": "---\nlifecycle: superseded\n---\nquota",
+        "c.md": "the quota",
     })  # fmt: skip
     numbers = {file.path: file.number for file in catalog.files()}
     assert paths(catalog, "quota", 1, files={numbers["b.md"]}) == ["b.md"]

@@ -207,6 +207,17 @@ def test_an_embedder_that_stops_half_way_loses_nothing_and_the_rest_is_named(
     assert len(ollama.documents) == 14
 
 
+def test_other_languages_index_everything_anew_without_embedding(
+    corpus: Corpus, ollama: FakeOllama, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.write("a.md", "alpha")
+    run()
+    ollama.texts.clear()
+    monkeypatch.setenv("RAG_LANGUAGES", "de")
+    assert (run().changed, ollama.documents) == (1, [])
+    assert run().unchanged == 1
+
+
 @pytest.mark.parametrize("state", ["stopped", "without the model"])
 def test_retiring_a_document_never_waits_for_the_embedder(
     corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, state: str

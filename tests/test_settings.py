@@ -59,6 +59,12 @@ def test_a_list_of_folders_in_the_file_needs_no_separator(
     assert [root.name for root in load_settings().roots] == ["a", "b"]
 
 
+def test_languages_are_a_list_of_codes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_settings().languages == ()
+    monkeypatch.setenv("RAG_LANGUAGES", " en, RU,")
+    assert load_settings().languages == ("en", "ru")
+
+
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
@@ -67,6 +73,7 @@ def test_a_list_of_folders_in_the_file_needs_no_separator(
         ("RAG_MAX_FILE_MB", "much", "Setting 'max_file_mb': Input should be a valid number"),
         ("RAG_MODEL", "", "Setting 'model': String should have at least 1 character"),
         ("RAG_CORPUS_DIR", " ", "Setting 'corpus_dir': Value error, names no folder"),
+        ("RAG_LANGUAGES", "en,xx", "Setting 'languages': Value error, 'xx' is none of ar, ca, cs,"),
         ("RAG_CONFIG", "/no/such/file", "RAG_CONFIG names /no/such/file, which is no file"),
     ],
 )
