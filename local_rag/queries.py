@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +22,8 @@ T = TypeVar("T")
 
 SHORT = 200  # characters: a shorter query takes no less time, by the cost of a request
 OUTAGE = 10.0  # seconds for which an outage is remembered
+RECHECK = 300.0  # seconds after which the embedder is asked again who it is
+PATIENCE = 1.0  # seconds until an embedder that doesn't answer has to prove that it is up
 # Cosines measured: the same text in another batch 0.9997, another quantisation 0.999, without
 # the prefix 0.83.
 SAME = 0.99
@@ -31,12 +34,20 @@ MakeEmbedder = Callable[[Regime], Embedder | None]
 class QueryEmbedder:
     """Embeds questions for whichever regime the live snapshot has. Safe on several threads."""
 
-    def __init__(self, make: MakeEmbedder, clock: Callable[[], float] = time.monotonic) -> None:
-        self._make, self._clock = make, clock
+    def __init__(
+        self,
+        make: MakeEmbedder,
+        clock: Callable[[], float] = time.monotonic,
+        patience: float = PATIENCE,
+    ) -> None:
+        self._make, self._clock, self._patience = make, clock, patience
         self._lock = threading.Lock()
+        # A request that hangs must not hold up the answer, so it waits on a thread of its own.
+        self._pool = ThreadPoolExecutor(2, "embedder")
+        self._recheck = 0.0
         self._regime: Regime | None = None
         self._embedder: Embedder | None = None
-        self._outage: tuple[float, str] | None = None
+        self._outage: tuple[float, EmbedderAway | RegimeChanged] | None = None
         self._pace = float("inf")  # seconds a character
 
     def vector(self, query: str, regime: Regime, reference: tuple[float, ...]) -> Vector:
@@ -76,26 +87,37 @@ class QueryEmbedder:
         with self._lock:
             self._remembered()
             try:
-                return ask(self._ready(regime, reference))
-            except EmbedderAway as error:
-                self._outage = (self._clock() + OUTAGE, str(error))
+                return self._waited_for(lambda: ask(self._ready(regime, reference)))
+            except (EmbedderAway, RegimeChanged) as error:
+                self._outage = (self._clock() + OUTAGE, error)
                 self._regime = None  # it may come back as another
                 raise
             except TextTooLong as error:
                 raise TextRejected("The question is too long to embed.", "Shorten it.") from error
 
+    def _waited_for(self, call: Callable[[], T]) -> T:
+        """What `call` answers, however long that takes an embedder that is up; else not long."""
+        answer = self._pool.submit(call)
+        try:
+            return answer.result(self._patience)
+        except TimeoutError:
+            if self._embedder and not self._embedder.is_up(self._patience / 2):
+                what = f"{self._embedder.name} does not respond."
+                raise EmbedderAway(what, "Restart it.") from None
+            return answer.result()
+
     def _remembered(self) -> None:
         if self._outage and self._clock() < self._outage[0]:
-            raise EmbedderAway(self._outage[1], "")
+            raise self._outage[1]
         self._outage = None
 
     def _ready(self, regime: Regime, reference: tuple[float, ...]) -> Embedder:
-        if self._embedder is None or self._regime != regime:
-            embedder = self._make(regime)
-            if embedder is None:
+        if self._embedder is None or self._regime != regime or self._clock() > self._recheck:
+            self._regime, self._embedder = None, self._make(regime)
+            if self._embedder is None:
                 raise EmbedderAway("This store has no vectors.", "")
-            _check(embedder, regime, reference)
-            self._embedder, self._regime = embedder, regime
+            _check(self._embedder, regime, reference)
+            self._regime, self._recheck = regime, self._clock() + RECHECK
         return self._embedder
 
 

@@ -47,6 +47,8 @@ class FakeOllama:
         self.present = True
         self.texts: list[str] = []  # every text that it was asked to embed, probes included
         self.before_embed: Callable[[Sequence[str]], None] = lambda texts: None
+        self.thawed = threading.Event()  # while it is not set, nothing is answered at all
+        self.thawed.set()
         self.change_vectors: Callable[[list[list[float]]], Any] = lambda vectors: vectors
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -56,6 +58,7 @@ class FakeOllama:
         self.running = True
 
     def stop(self) -> None:
+        self.thawed.set()
         if self.running:
             self._server.shutdown()
             self._server.server_close()
@@ -69,6 +72,7 @@ class FakeOllama:
         return [t for t in self.texts if t.startswith("title: ") and t not in known]
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
+        self.thawed.wait()
         if path == "/api/version":
             return {"version": "0.12.9"}
         if path == "/api/tags":

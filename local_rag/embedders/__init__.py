@@ -108,6 +108,13 @@ class Embedder(Protocol):
     def languages(self) -> frozenset[str] | None:
         """ISO 639-1 codes it was trained for; None for many."""
 
+    @property
+    def name(self) -> str:
+        """What a person calls it, and where it is."""
+
+    def is_up(self, seconds: float) -> bool:
+        """Whether it shows any sign of life within `seconds`, be it busy or loading."""
+
     def embed_documents(self, passages: Sequence[Passage]) -> list[Vector]:
         """One unit vector for each passage, in order."""
 

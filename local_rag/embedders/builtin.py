@@ -50,6 +50,12 @@ class BuiltinEmbedder:
         """English for the default model; a folder of one's own is trusted with any."""
         return frozenset({"en"}) if self._folder is None else None
 
+    name = "The built-in embedder"
+
+    def is_up(self, seconds: float) -> bool:
+        """Always: it is part of this process."""
+        return True
+
     @cached_property
     def regime(self) -> Regime:
         """The model's name and the hash of its weights. Raises `EmbedderAway`."""
@@ -104,6 +110,8 @@ class BuiltinEmbedder:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
+        # Threads that spin while they wait slow down whatever else the machine is doing.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         return onnxruntime.InferenceSession(
             self._weights, options, providers=["CPUExecutionProvider"]
         )

@@ -109,6 +109,11 @@ class OllamaEmbedder:
         text = neutralised(QUERY_PREFIX + query[:LONGEST_QUERY])
         return self._embed([text], self._regime.dimension if self._regime else None)[0]
 
+    @property
+    def name(self) -> str:
+        """Ollama and its address."""
+        return f"Ollama at {self._host}"
+
     def is_up(self, seconds: float) -> bool:
         """Whether Ollama answers at all within `seconds`; it does so while it is busy embedding."""
         try:

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from local_rag.embedders import Regime
+from local_rag.embedders.builtin import BuiltinEmbedder
+from local_rag.embedders.ollama import OllamaEmbedder
+from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected
+from local_rag.queries import OUTAGE, RECHECK, QueryEmbedder
+from tests.fake_ollama import FakeOllama
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def embedder_of(fake: FakeOllama) -> OllamaEmbedder:
+    return OllamaEmbedder(fake.host, fake.model, read_timeout=30.0)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def queries(ollama: FakeOllama, clock: Clock) -> QueryEmbedder:
+    return QueryEmbedder(lambda regime: embedder_of(ollama), clock, patience=0.2)
+
+
+@pytest.fixture
+def regime(ollama: FakeOllama) -> Regime:
+    return embedder_of(ollama).regime
+
+
+def test_a_query_has_its_own_prefix(
+    queries: QueryEmbedder, regime: Regime, ollama: FakeOllama
+) -> None:
+    vector = queries.vector("alpha", regime, ())
+    assert abs(float(np.linalg.norm(vector)) - 1) < 1e-5
+    assert ollama.texts[-1] == "task: search result | query: alpha"
+
+
+def test_an_outage_is_remembered_for_a_short_while_and_then_over(
+    queries: QueryEmbedder, regime: Regime, ollama: FakeOllama, clock: Clock
+) -> None:
+    queries.vector("alpha", regime, ())
+    ollama.present = False
+    with pytest.raises(EmbedderAway, match="ollama pull"):
+        queries.vector("alpha", regime, ())
+    ollama.present = True
+    with pytest.raises(EmbedderAway, match="ollama pull"):
+        queries.vector("alpha", regime, ())
+    clock.now += OUTAGE
+    assert len(queries.vector("alpha", regime, ())) == regime.dimension
+
+
+def test_an_embedder_that_hangs_is_given_up_and_comes_back_by_itself(
+    queries: QueryEmbedder, regime: Regime, ollama: FakeOllama, clock: Clock
+) -> None:
+    queries.vector("alpha", regime, ())
+    ollama.thawed.clear()
+    with pytest.raises(EmbedderAway, match="does not respond"):
+        queries.vector("alpha", regime, ())
+    ollama.thawed.set()
+    clock.now += OUTAGE
+    assert len(queries.vector("alpha", regime, ())) == regime.dimension
+
+
+def test_an_embedder_that_is_busy_is_waited_for(
+    queries: QueryEmbedder, regime: Regime, ollama: FakeOllama
+) -> None:
+    queries.vector("alpha", regime, ())
+    asked_if_up, real = threading.Event(), ollama.answer
+
+    def busy(texts: Sequence[str]) -> None:
+        assert asked_if_up.wait(20)
+
+    def answer(path: str, body: dict[str, object]) -> object:
+        if path == "/api/version":
+            asked_if_up.set()
+        return real(path, body)
+
+    ollama.before_embed = busy
+    ollama.answer = answer  # type: ignore[method-assign]
+    assert len(queries.vector("alpha", regime, ())) == regime.dimension
+
+
+def test_a_model_that_is_replaced_while_serving_is_noticed(
+    queries: QueryEmbedder, regime: Regime, ollama: FakeOllama, clock: Clock
+) -> None:
+    queries.vector("alpha", regime, ())
+    ollama.digest = "c" * 64
+    clock.now += RECHECK + 1
+    with pytest.raises(RegimeChanged, match="not the embedder"):
+        queries.vector("alpha", regime, ())
+
+
+def test_the_built_in_embedder_is_not_asked_in_another_language() -> None:
+    queries = QueryEmbedder(lambda regime: BuiltinEmbedder())
+    regime = BuiltinEmbedder().regime
+    with pytest.raises(TextRejected, match="knows en alone"):
+        queries.vector("Как обновить базу данных и что для этого нужно?", regime, ())
+    assert len(queries.vector("How do I update the database?", regime, ())) == 384
