@@ -122,6 +122,20 @@ def _most_stop_words(sample: str, candidates: Collection[str]) -> str:
     return best if scores.get(best, 0) > THIN * words.total() else ""
 
 
+def is_foreign(text: str, known: Collection[str]) -> bool:
+    """Whether `text` is clearly in none of the `known` languages.
+
+    Clear is another script, or two different common words of another language and fewer of a
+    known one: "near Lake Como" alone is no Spanish.
+    """
+    guess = guess_language(text)
+    if not guess or guess in known:
+        return False
+    words = set(WORD.findall(text.lower()))
+    own = max((len(words & _WORDS.get(language, frozenset())) for language in known), default=0)
+    return guess in SCRIPT_OF or len(words & _WORDS[guess]) > max(own, 1)
+
+
 @lru_cache(maxsize=1 << 14)
 def word_language(letter: str, language: str) -> str:
     """The language of a word that starts with `letter` in a text of `language`.

@@ -16,7 +16,7 @@ import numpy as np
 from local_rag.embedders import Embedder, Passage, Regime, Vector
 from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected, TextTooLong
-from local_rag.languages import guess_language
+from local_rag.languages import is_foreign
 
 T = TypeVar("T")
 
@@ -60,8 +60,8 @@ class QueryEmbedder:
         """
 
         def embed(embedder: Embedder) -> Vector:
-            known, language = embedder.languages, guess_language(query)
-            if known and language and language not in known:
+            known = embedder.languages
+            if known and is_foreign(query, known):
                 what = f"the {regime.kind} embedder knows {', '.join(sorted(known))} alone."
                 raise TextRejected(what, "")
             began = self._clock()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_rag.languages import guess_language
+from local_rag.languages import guess_language, is_foreign
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,21 @@ def test_of_given_candidates_the_only_one_of_its_script_needs_no_proof(
     text: str, candidates: list[str], language: str
 ) -> None:
     assert guess_language(text, candidates) == language
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ("best hiking trails near Lake Como", False),
+        ("E-1042", False),
+        ("", False),
+        ("How do I update the database?", False),
+        ("el niño", False),
+        ("¿Cómo se actualiza la base de datos?", True),
+        ("Wie wird die Datenbank aktualisiert?", True),
+        ("обновление базы", True),
+        ("データベース", True),
+    ],
+)
+def test_only_a_clearly_foreign_text_is_foreign_to_english(text: str, foreign: bool) -> None:
+    assert is_foreign(text, {"en"}) is foreign

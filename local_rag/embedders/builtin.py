@@ -82,9 +82,9 @@ class BuiltinEmbedder:
 
     def _fitted(self, passage: Passage) -> str:
         """The text whole, and of the title slot as much as then fits."""
-        room = MAX_TOKENS - 2 - len(self.token_starts(passage.text))
+        room = max(0, MAX_TOKENS - 2 - len(self.token_starts(passage.text)))
         starts = self.token_starts(passage.title)
-        title = passage.title if len(starts) <= room else passage.title[: starts[max(room, 0)]]
+        title = passage.title if len(starts) <= room else passage.title[: starts[room]]
         return f"{title}\n{passage.text}" if title.strip() else passage.text
 
     def _run(self, texts: list[str]) -> list[Vector]:

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from local_rag.embedders import Passage, Regime, passage_title
+from local_rag.embedders.builtin import BuiltinEmbedder
+from local_rag.embedders.ollama import client_host, is_loopback, neutralised
+from local_rag.errors import EmbedderAway, TextTooLong
+
+
+@pytest.fixture(scope="module")
+def builtin() -> BuiltinEmbedder:
+    return BuiltinEmbedder()
+
+
+def test_the_built_in_model_tells_related_texts_from_others(builtin: BuiltinEmbedder) -> None:
+    query = builtin.embed_query("How do I restore the database?")
+    near, far = builtin.embed_documents(
+        [
+            Passage("Failover", "Promote the replica after the database is lost."),
+            Passage("Cats", "Cats sleep all day."),
+        ]
+    )
+    assert float(query @ near) > float(query @ far) + 0.2
+    assert float(np.linalg.norm(near)) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("title", ["", "A title", "word " * 300])
+@pytest.mark.parametrize("words", [1, 220, 253])
+def test_a_text_is_embedded_whole_and_its_title_as_far_as_it_fits(
+    builtin: BuiltinEmbedder, title: str, words: int
+) -> None:
+    (vector,) = builtin.embed_documents([Passage(title, "dog " * words)])
+    assert vector.shape == (384,)
+
+
+@pytest.mark.parametrize("title", ["", "A title"])
+def test_a_text_over_the_limit_is_refused_and_never_cut(
+    builtin: BuiltinEmbedder, title: str
+) -> None:
+    with pytest.raises(TextTooLong, match="more than 256 tokens"):
+        builtin.embed_documents([Passage(title, "dog " * 300)])
+
+
+def test_a_long_question_is_cut(builtin: BuiltinEmbedder) -> None:
+    assert builtin.embed_query("dog " * 3000).shape == (384,)
+
+
+def test_special_tokens_in_a_text_are_text(builtin: BuiltinEmbedder) -> None:
+    assert len(builtin.token_starts("[SEP]")) == 3
+
+
+def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(EmbedderAway, match="weights are not installed"):
+        BuiltinEmbedder(tmp_path).embed_query("x")
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:11434"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+        ("http://0.0.0.0:11434", "http://127.0.0.1:11434"),
+        ("[::]:9", "http://[::1]:9"),
+        ("", "http://127.0.0.1:11434"),
+        ("https://box.example", "https://box.example:443"),
+        ("http://box.example/ollama/", "http://box.example:80/ollama"),
+    ],
+)
+def test_a_servers_address_becomes_one_to_connect_to(host: str, url: str) -> None:
+    assert client_host(host) == url
+
+
+@pytest.mark.parametrize(
+    ("url", "loopback"),
+    [
+        ("http://127.0.0.5:1", True),
+        ("http://localhost:1", True),
+        ("http://[::1]:1", True),
+        ("http://10.0.0.1:1", False),
+        ("http://box.example", False),
+    ],
+)
+def test_loopback_is_known_by_name_and_address(url: str, loopback: bool) -> None:
+    assert is_loopback(url) is loopback
+
+
+def test_control_tokens_in_a_text_are_made_plain() -> None:
+    text = "a <eos> b <start_of_turn>user <unused12> <h1> [multimodal] <b>"
+    assert neutralised(text) == (
+        "a < eos> b < start_of_turn>user < unused12> <h1> [ multimodal] <b>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "headings", "slot"),
+    [
+        (None, [], ""),
+        ("T", [], "T"),
+        ("T", ["T", "B"], "T > B"),
+        ("T", ["A", "B"], "T > A > B"),
+        (None, ["A"], "A"),
+    ],
+)
+def test_the_title_slot_is_title_and_trail(
+    title: str | None, headings: list[str], slot: str
+) -> None:
+    assert passage_title(title, headings) == slot
+
+
+def test_a_long_title_slot_keeps_its_end() -> None:
+    slot = passage_title("T", ["word " * 50, "the last heading"])
+    assert len(slot) <= 165
+    assert slot.startswith("… ")
+    assert slot.endswith("the last heading")
+
+
+def test_a_key_depends_on_everything_that_the_vector_does() -> None:
+    regime = Regime("ollama", "m", "d", 3, "s")
+    keys = {
+        Passage("t", "x").key(regime),
+        Passage("t", "y").key(regime),
+        Passage("u", "x").key(regime),
+        Passage("t", "x").key(Regime("ollama", "m", "e", 3, "s")),
+    }
+    assert len(keys) == 4
