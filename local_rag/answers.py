@@ -23,7 +23,7 @@ class SearchArguments(Arguments):
     """What `search_corpus` takes."""
 
     query: str = Field(description="A question, a few words, or an exact name, code or number.")
-    limit: int = Field(8, description=f"How many hits at most, 1 to {MOST_HITS}.")
+    limit: int = Field(6, description=f"How many hits at most, 1 to {MOST_HITS}.")
     mode: Literal["hybrid", "semantic", "keyword"] = Field(
         "hybrid", description="hybrid is best for nearly all; keyword for exact strings alone."
     )

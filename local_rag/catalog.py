@@ -153,10 +153,6 @@ class Catalog:
         rows = self.rows(f"SELECT {FILE_FIELDS} FROM files ORDER BY root, path")  # noqa: S608
         return [_file(row) for row in rows]
 
-    def check(self) -> None:
-        """Reads every file's row. Raises `IndexUnreadable` if one is damaged."""
-        self.rows(f"SELECT {FILE_FIELDS} FROM files")  # noqa: S608
-
     def file(self, root: str, path: str) -> FileRecord | None:
         """The file with exactly this root and path."""
         sql = f"SELECT {FILE_FIELDS} FROM files WHERE root = ? AND path = ?"  # noqa: S608

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from local_rag.documents import Document, label_at
-from local_rag.structure import Block, blocks, line_starts
+from local_rag.sections import Section, TableSpan, sections_of
+from local_rag.structure import line_starts
 
 TokenStarts = Callable[[str], Sequence[int]]
 """The character offset at which each token of a text starts, ascending."""
@@ -65,21 +66,6 @@ class Chunk:
         return f"{self.context}\n{text}" if self.context else text
 
 
-@dataclass(frozen=True)
-class _Section:
-    start: int
-    end: int
-    trail: tuple[str, ...]
-    edges: tuple[int, ...]  # where its blocks start
-
-
-@dataclass(frozen=True)
-class _Table:
-    start: int
-    end: int
-    head_end: int
-
-
 class _Ruler:
     """Counts tokens in any span of one text, and finds where a number of them ends."""
 
@@ -104,7 +90,7 @@ def chunk_document(document: Document, budget: Budget, token_starts: TokenStarts
     body = (document.body_start, len(document.text))
     if _is_one_chunk(document, budget, ruler.size(body)):
         return _finish(document, [(body, ())], [])
-    sections, tables = _sections(document)
+    sections, tables = sections_of(document)
     if document.chunking != "headings":
         sections = _merge_small(sections, budget, ruler)
     target = min(budget.hard, budget.target)
@@ -135,79 +121,26 @@ def halve(chunk: Chunk, text: str) -> list[Chunk]:
     return [replace(half, label=chunk.label, context=chunk.context) for half in halves]
 
 
-def _sections(document: Document) -> tuple[list[_Section], list[_Table]]:
-    """The body cut before every heading and page, and its tables.
-
-    Text before the first heading is a section of its own.
-    """
-    text, start = document.text, document.body_start
-    found = [
-        replace(b, start=b.start + start, end=b.end + start)
-        for b in blocks(text[start:], document.syntax)
-    ] or [Block(start, len(text))]
-    tables = [_Table(b.start, b.end, b.head_end + start) for b in found if b.head_end]
-    groups: list[list[Block]] = [[]]
-    for block in found:
-        if block.level and groups[-1]:
-            groups.append([])
-        groups[-1].append(block)
-    borders = [start, *(group[0].start for group in groups[1:]), len(text)]
-    trails = _trails([group[0] for group in groups])
-    sections = [
-        _Section(borders[i], borders[i + 1], trails[i], _edges(group))
-        for i, group in enumerate(groups)
-    ]
-    return _cut_at_pages(sections, [offset for offset, _ in document.pages]), tables
-
-
-def _cut_at_pages(sections: list[_Section], pages: list[int]) -> list[_Section]:
-    cut = []
-    for section in sections:
-        inside = pages[
-            bisect.bisect_right(pages, section.start) : bisect.bisect_left(pages, section.end)
-        ]
-        for first, last in pairwise([section.start, *inside, section.end]):
-            edges = tuple(edge for edge in section.edges if first < edge < last)
-            cut.append(_Section(first, last, section.trail, edges))
-    return cut
-
-
-def _edges(group: list[Block]) -> tuple[int, ...]:
-    """Where a section's blocks start, but for the one that a heading belongs to."""
-    after_heading = [False, *(block.level > 0 for block in group)]
-    return tuple(b.start for b, follows in zip(group, after_heading, strict=False) if not follows)
-
-
-def _trails(firsts: list[Block]) -> list[tuple[str, ...]]:
-    open_headings: list[Block] = []
-    trails = []
-    for block in firsts:
-        if block.level:
-            open_headings = [h for h in open_headings if h.level < block.level] + [block]
-        trails.append(tuple(h.heading for h in open_headings if h.heading))
-    return trails
-
-
-def _merge_small(sections: list[_Section], budget: Budget, ruler: _Ruler) -> list[_Section]:
+def _merge_small(sections: list[Section], budget: Budget, ruler: _Ruler) -> list[Section]:
     """Joins neighbours while one of the two is small and both fit the target together."""
-    merged: list[_Section] = []
+    merged: list[Section] = []
     for section in sections:
         last = merged[-1] if merged else None
         if last and _should_join(last, section, budget, ruler):
             trail = tuple(a for a, b in zip(last.trail, section.trail, strict=False) if a == b)
             edges = last.edges + section.edges
-            merged[-1] = _Section(last.start, section.end, trail, edges)
+            merged[-1] = Section(last.start, section.end, trail, edges)
         else:
             merged.append(section)
     return merged
 
 
-def _should_join(last: _Section, section: _Section, budget: Budget, ruler: _Ruler) -> bool:
+def _should_join(last: Section, section: Section, budget: Budget, ruler: _Ruler) -> bool:
     sizes = ruler.size((last.start, last.end)), ruler.size((section.start, section.end))
     return min(sizes) < budget.small and sum(sizes) <= budget.target
 
 
-def _divide(section: _Section, target: int, budget: Budget, ruler: _Ruler) -> list[Span]:
+def _divide(section: Section, target: int, budget: Budget, ruler: _Ruler) -> list[Span]:
     """The section as spans near `target` tokens; a little more is better than a small rest."""
     span = (section.start, section.end)
     size = ruler.size(span)
@@ -266,7 +199,7 @@ def _pack(pieces: list[Span], goal: int, ruler: _Ruler) -> list[Span]:
 
 
 def _finish(
-    document: Document, spans: Sequence[tuple[Span, tuple[str, ...]]], tables: Sequence[_Table]
+    document: Document, spans: Sequence[tuple[Span, tuple[str, ...]]], tables: Sequence[TableSpan]
 ) -> list[Chunk]:
     text = document.text
     starts = line_starts(text)
@@ -289,7 +222,7 @@ def _label(document: Document, start: int, end: int) -> str:
     return first if first == last else f"{first}-{last.rpartition(' ')[2]}"
 
 
-def _context(text: str, start: int, tables: Sequence[_Table]) -> str:
+def _context(text: str, start: int, tables: Sequence[TableSpan]) -> str:
     """The header of the table in whose later rows a chunk starts."""
     index = bisect.bisect_right(tables, start, key=lambda table: table.start) - 1
     if index < 0 or not tables[index].head_end <= start < tables[index].end:

@@ -71,7 +71,6 @@ TOKENS = (
     ("SendGrid key", "SG.", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
     ("Azure storage key", "AccountKey=", r"\bAccountKey=[A-Za-z0-9+/]{86}=="),
 )  # fmt: skip
-_TOKENS = tuple((kind, part, re.compile(pattern)) for kind, part, pattern in TOKENS)
 _WORDS = ("pass", "passwd", "password", "passphrase", "pwd", "secret", "api_key", "apikey", "token")
 WORDS = tuple(form for word in _WORDS for form in (word, word.title(), word.upper()))
 # After one of the words.
@@ -129,9 +128,9 @@ def find_credentials(text: str) -> list[Credential]:
 
 
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
-    for kind, part, pattern in _TOKENS:
+    for kind, part, pattern in TOKENS:
         if part in text:
-            for match in pattern.finditer(text):
+            for match in re.finditer(pattern, text):  # compiled when it is first needed
                 if "EXAMPLE" not in match[0].upper():  # as in the makers' own documentation
                     yield match.start(), kind
 

@@ -19,17 +19,15 @@ from typing import Protocol
 from local_rag.cache import EmbeddingCache
 from local_rag.catalog import Catalog, FileRecord
 from local_rag.chunks import chunk_document
-from local_rag.credentials import find_credentials, find_private_key
-from local_rag.documents import Document, NotText, document_from, parse_document
+from local_rag.documents import Document, NotText, parse_document
 from local_rag.draft import Counts, Draft
 from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.embedders.choose import Choice, choose_for_existing, choose_for_new
 from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
 from local_rag.errors import EmbedderAway, IndexUnreadable, NoIndexYet
 from local_rag.formats import TEXT, format_of
-from local_rag.formats.converter import Converter
-from local_rag.formats.extract import LibraryMissing, Unconvertible
 from local_rag.ignores import NAME, ignores_beside
+from local_rag.intake import Intake
 from local_rag.languages import guess_language
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
 from local_rag.report import Remark, Report, set_aside
@@ -70,48 +68,49 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     """
     store = Store(settings.store_dir)
     with nullcontext() if options.dry_run else store.lock():
-        live, damage = live_snapshot(store)
+        live = live_snapshot(store)
         ignores, bad = ignores_beside(settings.store_dir)
         scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
         on_disk = scan(settings.roots, settings.max_file_bytes, scope)
-        indexed = _catalogued(live) if live else []
         if not options.allow_empty:
-            check_roots_present(on_disk, indexed, settings.roots)
-        if live and not options.rebuild:
-            choice = choose_for_existing(settings, live.manifest.regime)
+            check_roots_present(on_disk, live.files, settings.roots)
+        previous = live.snapshot.manifest.regime if live.snapshot else None
+        if previous and not options.rebuild:
+            choice = choose_for_existing(settings, previous)
         else:
-            previous = live.manifest.regime if live else None
             choice = choose_for_new(settings, lambda: _is_english(on_disk, settings), previous)
-        with closing(
-            Ingest(store, settings, choice, live, indexed=indexed, options=options)
-        ) as run:
+        with closing(Ingest(store, settings, choice, live, options)) as run:
             run.report.notices += [
-                *([f"{damage} Rebuilding it."] if damage else []),
+                *([f"{live.damage} Rebuilding it."] if live.damage else []),
                 *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
                 *choice.notices,
             ]
             return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 
 
-def live_snapshot(store: Store) -> tuple[Snapshot | None, str]:
-    """The snapshot to build on and, if there is one that cannot be used, why not."""
+@dataclass(frozen=True)
+class Live:
+    """The snapshot to build on with its files; none with why, if there is one that is damaged."""
+
+    snapshot: Snapshot | None = None
+    files: Sequence[FileRecord] = ()
+    damage: str = ""
+
+
+def live_snapshot(store: Store) -> Live:
+    """What is live now, as far as it can be used."""
     try:
         snapshot = store.current()
         with closing(Catalog.open(snapshot.catalog)) as catalog:
-            catalog.check()
+            files = catalog.files()
         if snapshot.manifest.regime.dimension:
             with closing(VectorIndex.open(snapshot.chroma)) as vectors:
                 vectors.verify(snapshot.manifest.chunks)
     except NoIndexYet:
-        return None, ""
+        return Live()
     except IndexUnreadable as error:
-        return None, str(error)
-    return snapshot, ""
-
-
-def _catalogued(snapshot: Snapshot) -> list[FileRecord]:
-    with closing(Catalog.open(snapshot.catalog)) as catalog:
-        return catalog.files()
+        return Live(damage=str(error))
+    return Live(snapshot, files)
 
 
 def _is_english(on_disk: Scan, settings: Settings) -> bool:
@@ -130,18 +129,18 @@ class Ingest:
     """One run into `store`, which is locked. Call `run` or `preview` once."""
 
     def __init__(
-        self, store: Store, settings: Settings, choice: Choice, live: Snapshot | None, *,
-        indexed: Sequence[FileRecord], options: Options,
+        self, store: Store, settings: Settings, choice: Choice, live: Live, options: Options,
     ) -> None:  # fmt: skip
-        self._store, self._settings, self._choice, self._live = store, settings, choice, live
+        self._store, self._settings, self._choice = store, settings, choice
+        self._live = live.snapshot
         self._roots = {root.name: root for root in settings.roots}
         # A rebuild starts from nothing, while what it replaces goes on serving readers.
-        self._base = None if options.rebuild else live
-        self._indexed = indexed if self._base else ()
+        self._base = None if options.rebuild else live.snapshot
+        self._indexed = live.files if self._base else ()
         self._draft: Draft | None = None
         self._options = options
-        self._converter = Converter(settings.max_file_bytes)
-        self._rebuilding = options.rebuild and live is not None
+        self._intake = Intake(settings.max_file_bytes, settings.secrets)
+        self._rebuilding = options.rebuild and live.snapshot is not None
         self.report = Report(embedder=choice.regime.label, dry_run=options.dry_run)
 
     def run(self, on_disk: Scan, progress: Progress) -> Report:
@@ -161,7 +160,7 @@ class Ingest:
 
     def close(self) -> None:
         """Ends the process in which files were converted."""
-        self._converter.close()
+        self._intake.close()
 
     def preview(self, on_disk: Scan) -> Report:
         """Says what `run` would do, and changes nothing."""
@@ -223,7 +222,7 @@ class Ingest:
                 self.report.skipped.append(read)
                 continue
             version, content = read
-            document = self._parsed(todo, content.data, version.sha256)
+            document = self._document(todo, content.data, version.sha256)
             if document is None:
                 self._drop(todo)
                 continue
@@ -232,41 +231,15 @@ class Ingest:
             chunks = chunk_document(document, sizing.budget, sizing.token_starts)
             yield Prepared(todo, version, document, keyed(document, chunks, regime))
 
-    def _parsed(self, todo: Todo, data: bytes, sha256: str) -> Document | None:
-        found = todo.found
-        try:
-            document = self._read(found.path, data)
-        except (NotText, Unconvertible) as error:
-            known = "" if isinstance(error, LibraryMissing) else sha256
-            skipped = Skipped(found.root, found.path, str(error), wanted=True, sha256=known)
-            self.report.skipped.append(skipped)
+    def _document(self, todo: Todo, data: bytes, sha256: str) -> Document | None:
+        document = self._intake.read(todo.found, data, sha256)
+        if isinstance(document, Skipped):
+            self.report.skipped.append(document)
             return None
         if document.excluded:
             self.report.left_out += 1
             return None
-        return self._without_secrets(todo, document, sha256)
-
-    def _read(self, path: str, data: bytes) -> Document:
-        kind = format_of(path) or TEXT
-        if not kind.module:
-            return parse_document(data, kind)
-        return document_from(self._converter.convert(kind, data), kind)
-
-    def _without_secrets(self, todo: Todo, document: Document, sha256: str) -> Document | None:
-        """The document with a warning for each credential in it; None if it has to stay out."""
-        line = find_private_key(document.text)
-        found = find_credentials(document.text)
-        if line is None and (not found or self._settings.secrets == "warn"):
-            remarks = tuple(f"line {c.line} looks like a secret: {c.kind}" for c in found)
-            return replace(document, warnings=document.warnings + remarks)
-        reason = "holds a private key" if line is not None else "holds a credential"
-        where = f"line {line}" if line is not None else f"line {found[0].line}: {found[0].kind}"
-        skipped = Skipped(
-            todo.found.root, todo.found.path, f"{reason} ({where})",
-            wanted=False, secret=True, sha256=sha256,
-        )  # fmt: skip
-        self.report.skipped.append(skipped)
-        return None
+        return document
 
     def _drop(self, todo: Todo) -> None:
         """A file that was indexed and now is none: `rag: false`, or no text any more."""

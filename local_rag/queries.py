@@ -19,6 +19,7 @@ from local_rag.languages import guess_language
 
 T = TypeVar("T")
 
+SHORT = 200  # characters: a shorter query takes no less time, by the cost of a request
 OUTAGE = 10.0  # seconds for which an outage is remembered
 # Cosines measured: the same text in another batch 0.9997, another quantisation 0.999, without
 # the prefix 0.83.
@@ -36,6 +37,7 @@ class QueryEmbedder:
         self._regime: Regime | None = None
         self._embedder: Embedder | None = None
         self._outage: tuple[float, str] | None = None
+        self._pace = float("inf")  # seconds a character
 
     def vector(self, query: str, regime: Regime, reference: tuple[float, ...]) -> Vector:
         """The question's unit vector.
@@ -51,9 +53,16 @@ class QueryEmbedder:
             if known and language and language not in known:
                 what = f"the {regime.kind} embedder knows {', '.join(sorted(known))} alone."
                 raise TextRejected(what, "")
-            return embedder.embed_query(query)
+            began = self._clock()
+            vector = embedder.embed_query(query)
+            self._pace = (self._clock() - began) / max(len(query), SHORT)
+            return vector
 
         return self._asked(embed, regime, reference)
+
+    def seconds_for(self, characters: int) -> float:
+        """How long that much text would take to embed, going by the last query."""
+        return characters * self._pace
 
     def documents(
         self, passages: Sequence[Passage], regime: Regime, reference: tuple[float, ...]

@@ -29,8 +29,7 @@ Mode = Literal["hybrid", "semantic", "keyword"]
 
 CANDIDATES = 100  # chunks that each arm hands over
 MERGED_FROM = 3  # times the limit: how far down a neighbour is still worth joining
-MOST_WINDOWS = 6  # stretches of one passage that are embedded to find the nearest
-MOST_LOOKED_AT = 2  # passages of one answer for which that is done, as it takes embedding time
+LOOKING = 1.0  # seconds that an answer may take to embed stretches of a passage without a word
 KEYWORDS_ONLY = "Keyword matches only: {reason}"
 
 
@@ -226,7 +225,7 @@ class _Windows:
     ) -> None:
         self.found, self.room = found, query.room
         self._index, self._embedder, self._vector = index, embedder, found.vector
-        self._query, self._left = query.text, MOST_LOOKED_AT
+        self._query, self._left = query.text, LOOKING
         self._weights = cache(lambda language: stem_weights(query.text, language))
 
     def window(self, file: FileRecord, text: str, room: int) -> tuple[int, int]:
@@ -240,10 +239,11 @@ class _Windows:
         return window(text, characters, terms_of, self._weights(language), self._nearest)
 
     def _nearest(self, texts: Sequence[str]) -> int:
-        """Which of the texts is nearest to the query; the first if that can't be told now."""
-        if self._vector is None or self._left == 0 or len(texts) > MOST_WINDOWS:
+        """Which of the texts is nearest to the query; the first if that would take too long."""
+        takes = self._embedder.seconds_for(sum(map(len, texts)))
+        if self._vector is None or takes > self._left:
             return 0
-        self._left -= 1
+        self._left -= takes
         manifest = self._index.snapshot.manifest
         pieces = [embedders.Passage("", text) for text in texts]
         try:

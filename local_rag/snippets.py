@@ -82,10 +82,10 @@ def _best_run(
 
 
 def _covering_runs(spans: Sequence[Span], room: int) -> list[tuple[int, int]]:
-    """Runs of at most half the room, one after the other."""
+    """Runs of at most the room, one after the other."""
     runs: list[tuple[int, int]] = []
     for i, (_, end) in enumerate(spans):
-        if runs and end - spans[runs[-1][0]][0] <= room // 2:
+        if runs and end - spans[runs[-1][0]][0] <= room:
             runs[-1] = (runs[-1][0], i)
         else:
             runs.append((i, i))

@@ -25,7 +25,7 @@ from local_rag.queries import QueryEmbedder
 from local_rag.reading import read_lines
 from local_rag.search import Hit, Query, search
 
-HIT_TEXT = 4_800  # bytes of text in one answer, shared among its hits; the fields take the rest
+HIT_TEXT = 5_400  # bytes of text in one answer, shared among its hits; the fields take the rest
 
 
 class Tools:

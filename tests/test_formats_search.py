@@ -225,7 +225,7 @@ def test_a_phrase_of_the_middle_is_found_at_its_place(
     _, tools = ingested
     _, word, label = FILES[name]
     hit = tools.search_corpus(SearchArguments(query=f"{word} lighthouse keeper", limit=1)).hits[0]
-    assert (hit.path, hit.label) == (name, label)
+    assert (hit.path, hit.label or "") == (name, label)
     assert f"The {word} lighthouse keeper counts gulls." in " ".join(hit.text.split())
     page = FileArguments(path=name, start_line=hit.start_line, end_line=hit.end_line)
     assert word in tools.get_file(page).text

@@ -5,6 +5,7 @@ Every secret here is made up at run time, so that no scanner takes this file for
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from local_rag.credentials import (
     find_private_key,
     is_secret_name,
 )
+from local_rag.documents import Document
+from local_rag.intake import Intake
 from local_rag.pipeline import Options, run_ingest
 from local_rag.report import Remark, Report
 from local_rag.settings import Root, Secrets, Settings
@@ -192,3 +195,15 @@ def test_with_skip_a_document_with_a_credential_leaves_the_index(leaky: Path) ->
     assert report.files == 1
     assert report.skipped == [KEY, token]
     assert report.warnings == []
+
+
+def test_of_a_file_full_of_credentials_only_some_are_named() -> None:
+    token = joined("gh", "p_", MIXED[:36])
+    with closing(Intake(1_000, "warn")) as intake:
+        found = Found("r", "a.md", Path("a.md"))
+        document = intake.read(found, f"{token}\n".encode() * 30, "")
+    assert isinstance(document, Document)
+    assert document.warnings[19:] == (
+        "line 20 looks like a secret: GitHub token",
+        "10 more lines look like secrets",
+    )

@@ -225,7 +225,7 @@ def test_the_sdks_own_client_gets_structured_content(
     content = anyio.run(ask)
     assert content
     (hit,) = content["hits"]
-    assert {k: v for k, v in hit.items() if k not in ("id", "score")} == {
+    assert {k: v for k, v in hit.items() if k not in ("id", "cosine")} == {
         "root": "notes",
         "path": "sub/a.md",
         "title": "Title",
@@ -233,6 +233,7 @@ def test_the_sdks_own_client_gets_structured_content(
         "start_line": 1,
         "end_line": 3,
         "text": "# Title\n\nintro",
-        "label": "",
-        "cut": False,
+        "score": 1.0,
+        "keyword_rank": 1,
+        "weak": False,
     }

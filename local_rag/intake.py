@@ -1,0 +1,64 @@
+"""A file's bytes to the document to be indexed, or the reason why there is none.
+
+Brings together what reads a format and what keeps secrets out. Leaves out which files there are
+(`walk`) and what becomes of the answer (`pipeline`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from local_rag.credentials import Secrets, find_credentials, find_private_key
+from local_rag.documents import Document, NotText, document_from, parse_document
+from local_rag.formats import TEXT, format_of
+from local_rag.formats.converter import Converter
+from local_rag.formats.extract import LibraryMissing, Unconvertible
+from local_rag.walk import Found, Skipped
+
+NAMED = 20  # credentials named of one document; a file full of them has made its point
+
+
+class Intake:
+    """Reads files one by one. `longest` is the greatest length of a converted text. Close it."""
+
+    def __init__(self, longest: int, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._converter = Converter(longest)
+
+    def close(self) -> None:
+        """Ends the process in which files were converted."""
+        self._converter.close()
+
+    def read(self, found: Found, data: bytes, sha256: str) -> Document | Skipped:
+        """The document in a file's bytes, whose hash is `sha256`.
+
+        One that its front matter excludes is returned as it is, for the caller to leave out.
+        """
+        try:
+            document = self._parsed(found.path, data)
+        except (NotText, Unconvertible) as error:
+            known = "" if isinstance(error, LibraryMissing) else sha256
+            return Skipped(found.root, found.path, str(error), wanted=True, sha256=known)
+        if document.excluded:
+            return document
+        line, credentials = find_private_key(document.text), find_credentials(document.text)
+        if line is not None:
+            return _kept_out(found, f"holds a private key (line {line})", sha256)
+        if credentials and self._secrets == "skip":
+            first = credentials[0]
+            reason = f"holds a credential (line {first.line}: {first.kind})"
+            return _kept_out(found, reason, sha256)
+        remarks = [f"line {c.line} looks like a secret: {c.kind}" for c in credentials]
+        if len(remarks) > NAMED:
+            remarks[NAMED:] = [f"{len(remarks) - NAMED} more lines look like secrets"]
+        return replace(document, warnings=(*document.warnings, *remarks))
+
+    def _parsed(self, path: str, data: bytes) -> Document:
+        kind = format_of(path) or TEXT
+        if not kind.module:
+            return parse_document(data, kind)
+        return document_from(self._converter.convert(kind, data), kind)
+
+
+def _kept_out(found: Found, reason: str, sha256: str) -> Skipped:
+    return Skipped(found.root, found.path, reason, wanted=False, secret=True, sha256=sha256)
