@@ -15,6 +15,7 @@ from local_rag.catalog import Catalog, Version
 from local_rag.chunks import Budget, chunk_document
 from local_rag.documents import parse_document
 from local_rag.languages import guess_language
+from local_rag.terms import words
 
 BUDGET = Budget(target=40, small=5, whole=40, hard=200)
 PARAGRAPH = "Nothing in this paragraph matters to anybody at all. "
@@ -67,7 +68,7 @@ def paths(catalog: Catalog, query: str, count: int = 10, **options: set[int]) ->
      "ann@example.com", "https://example.com/a/b", "std::vector"],
 )  # fmt: skip
 def test_the_whole_identifier_comes_before_more_of_its_parts(index: Index, identifier: str) -> None:
-    parts = " ".join(s for w in keywords.words(identifier, "en") for s in w.stems)
+    parts = " ".join(s for w in words(identifier, "en") for s in w.stems)
     catalog = index({
         "parts.md": f"{parts}. {parts}. {' and '.join(parts.split()[::-1])}.",
         "whole.md": f"{PARAGRAPH} As in `{identifier}`, that is.",
@@ -211,21 +212,32 @@ SYNTAX = [
 ]  # fmt: skip
 
 
+TEXTS = {"a.md": "alpha and near", "b.md": "title foo bar", "c.md": "don't use 50% of x"}
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
-    texts = {"a.md": "alpha and near", "b.md": "title foo bar", "c.md": "don't use 50% of x"}
-    catalog = build(tmp_path_factory.mktemp("small") / "a.sqlite3", texts)
+    catalog = build(tmp_path_factory.mktemp("small") / "a.sqlite3", TEXTS)
     yield catalog
     catalog.close()
 
 
+def stems(text: str) -> set[str]:
+    """The stems of the words that tell something, or of all if none does."""
+    found = list(words(text, "en"))
+    return {s for w in [w for w in found if not w.stop] or found for s in w.stems}
+
+
 @pytest.mark.parametrize("query", SYNTAX)
-def test_no_query_is_fts_syntax(small: Catalog, query: str) -> None:
-    words = {word.lower() for word in ("alpha", "near", "title", "foo", "bar", "don", "50", "x")}
-    found = paths(small, query)
-    texts = " ".join(small.text(small.file("notes", path).number) for path in found)  # type: ignore[union-attr]
-    expected = {w for term in keywords.words(query, "en") for w in term.stems} & words
-    assert {word for word in expected if word not in texts} == set()
+def test_a_query_of_any_signs_finds_what_has_its_words_and_nothing_else(
+    small: Catalog, query: str
+) -> None:
+    indexed = {
+        name: {s for w in words(f"{name} {text}", "en") for s in w.stems}
+        for name, text in TEXTS.items()
+    }
+    having = {name for name, found in indexed.items() if found & stems(query)}
+    assert set(paths(small, query)) == having
 
 
 def test_operators_are_words(small: Catalog) -> None:

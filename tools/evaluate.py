@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Measures search on a labelled set (see tools/labelled.py), in every mode.
+
+Each query ranks the documents, each by its best chunk. Prints nDCG@10, recall and MRR with 95%
+bootstrap intervals; with --compare, what changed between two runs and which queries moved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
+
+from local_rag import keywords
+from local_rag.commands import ShownProgress
+from local_rag.embedders.choose import for_queries
+from local_rag.errors import RagError
+from local_rag.filters import Filters, scope_of
+from local_rag.live import LiveIndex, OpenIndex
+from local_rag.pipeline import Options, run_ingest
+from local_rag.queries import QueryEmbedder
+from local_rag.search import Mode, query_vector, rank
+from local_rag.settings import Settings
+from local_rag.snapshots import Store
+from tools.labelled import MEASURES, LabelledSet, Values, interval, load_set, measure
+
+MAIN = "nDCG@10"
+MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
+DEPTH = 100  # chunks asked of each arm
+KEPT = 10  # documents of each ranking written to the JSON file
+MOVED = 15  # queries shown that moved most
+WIDTH = 140  # of a table that is no terminal's
+
+
+def rank_documents(
+    index: OpenIndex, embedder: QueryEmbedder, query: str, mode: Mode, depth: int = DEPTH
+) -> list[str]:
+    """The paths of the documents of each arm's best `depth` chunks, each by its first.
+
+    Raises:
+        RagError: an arm that the mode needs cannot be searched.
+    """
+    scope, matches, cosines = scope_of(index, Filters()), {}, {}
+    if mode != "semantic":
+        found = keywords.search(index.catalog, query, depth, scope.files)
+        matches = {match.id: match for match in found}
+    if mode != "keyword":
+        vector = query_vector(index, embedder, query)
+        assert index.vectors
+        near = index.vectors.nearest(vector, depth, where=scope.where)
+        cosines = {neighbour.id: neighbour.cosine for neighbour in near}
+    ids = [fused.id for fused in rank(index, cosines, matches, mode)]
+    chunks = index.catalog.chunks(ids)
+    files = index.catalog.files_by_number({chunk.file for chunk in chunks.values()})
+    return list(dict.fromkeys(files[chunks[id_].file].path for id_ in ids))
+
+
+def shown(values: Sequence[float], *, signed: bool = False) -> str:
+    """A mean with its interval."""
+    mean, low, high = interval(values)
+    sign = "+" if signed else ""
+    return f"{mean:{sign}.4f} [{low:{sign}.3f}, {high:{sign}.3f}]"
+
+
+def settings_for(labels: LabelledSet, embedder: str, store: Path) -> Settings:
+    """The environment's settings, but for this set's documents and this store."""
+    documents = (str((labels.folder / "docs").resolve()),)
+    return Settings.model_validate(
+        {"corpus_dir": documents, "store_dir": store.resolve(), "embedder": embedder}
+    )
+
+
+def evaluate(
+    labels: LabelledSet, settings: Settings, modes: Sequence[Mode], console: Console
+) -> dict[str, Any]:
+    """Brings the store up to date and measures; the result as JSON holds it."""
+    with ShownProgress(console) as progress:
+        run_ingest(settings, Options(), progress)
+    embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
+    with closing(LiveIndex(Store(settings.store_dir))) as live, live.use() as index:
+        missing = labels.answers - {file.path for file in index.catalog.files()}
+        if missing:
+            console.print(f"warning: {len(missing)} labelled documents are not in the index")
+        manifest = index.snapshot.manifest
+        chosen = modes or (MODES if manifest.regime.dimension else ["keyword"])
+        return {
+            "set": labels.folder.name, "embedder": manifest.regime.label, "recipe": manifest.recipe,
+            "chunks": manifest.chunks, "queries": dict(labels.queries),
+            "modes": {mode: _ranked(labels, index, embedder, mode) for mode in chosen},
+        }  # fmt: skip
+
+
+def _ranked(
+    labels: LabelledSet, index: OpenIndex, embedder: QueryEmbedder, mode: Mode
+) -> dict[str, Any]:
+    start = time.perf_counter()
+    rankings = {
+        id_: rank_documents(index, embedder, query, mode) for id_, query in labels.queries.items()
+    }
+    seconds = (time.perf_counter() - start) / max(len(rankings), 1)
+    values = measure(labels, rankings)
+    summary = {
+        name: dict(zip(("mean", "low", "high"), interval(list(v.values())), strict=True))
+        for name, v in values.items()
+    }
+    top = {id_: paths[:KEPT] for id_, paths in rankings.items()}
+    return {"seconds": seconds, "summary": summary, "values": values, "documents": top}
+
+
+def print_result(result: Mapping[str, Any], console: Console) -> None:
+    """A row for each mode, and the paired difference of each two modes."""
+    title = f"{result['set']}: {len(result['queries'])} queries, {result['chunks']} chunks"
+    table = Table("mode", *MEASURES, "ms a query", title=f"{title}, {result['embedder']}")
+    for mode, found in result["modes"].items():
+        cells = [shown(list(found["values"][name].values())) for name in MEASURES]
+        table.add_row(mode, *cells, f"{found['seconds'] * 1000:.0f}")
+    for one, other in combinations(result["modes"], 2):
+        pair = result["modes"][one]["values"], result["modes"][other]["values"]
+        table.add_row(f"{other} - {one}", *(shown(_gains(*pair, n), signed=True) for n in MEASURES))
+    console.print(table)
+
+
+def _gains(before: Values, after: Values, name: str) -> list[float]:
+    return [after[name][id_] - value for id_, value in before[name].items() if id_ in after[name]]
+
+
+def print_comparison(before: Mapping[str, Any], after: Mapping[str, Any], console: Console) -> None:
+    """For each mode that both runs have: the paired differences and the queries that moved most."""
+    for mode in (mode for mode in before["modes"] if mode in after["modes"]):
+        old, new = before["modes"][mode], after["modes"][mode]
+        table = Table("measure", "before", "after", "difference", title=f"{before['set']}, {mode}")
+        for name in MEASURES:
+            gains = _gains(old["values"], new["values"], name)
+            means = [f"{run['summary'][name]['mean']:.4f}" for run in (old, new)]
+            table.add_row(name, *means, shown(gains or [0.0], signed=True))
+        console.print(table)
+        for line in _moved(old, new, before["queries"]):
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _moved(
+    old: Mapping[str, Any], new: Mapping[str, Any], texts: Mapping[str, str]
+) -> Iterator[str]:
+    a, b = old["values"][MAIN], new["values"][MAIN]
+    gains = {id_: b[id_] - value for id_, value in a.items() if id_ in b and b[id_] != value}
+    rose = sum(gain > 0 for gain in gains.values())
+    yield f"{MAIN}: {rose} queries rose, {len(gains) - rose} fell, {len(a) - len(gains)} stayed"
+    for id_, gain in sorted(gains.items(), key=lambda item: -abs(item[1]))[:MOVED]:
+        first = (new["documents"][id_] or ["nothing"])[0]
+        yield f"  {gain:+.2f}  {id_}: {texts[id_][:80]}  ->  {first}"
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("evaluate.py", description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", help="a labelled set")
+    parser.add_argument("--embedder", default="auto", choices=["auto", "ollama", "builtin", "none"])
+    parser.add_argument("--mode", default="", help=f"of {','.join(MODES)}; else all there can be")
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write per-query values here")
+    parser.add_argument("--store", type=Path, metavar="DIR", help="keep the index here, for reuse")
+    parser.add_argument("--limit-queries", type=int, metavar="N", help="take the first N alone")
+    parser.add_argument("--compare", type=Path, nargs=2, metavar=("A.json", "B.json"))
+    options = parser.parse_args(arguments)
+    options.mode = [mode for mode in options.mode.split(",") if mode]
+    if unknown := [mode for mode in options.mode if mode not in MODES]:
+        parser.error(f"--mode: {unknown[0]} is none of {', '.join(MODES)}")
+    if not options.compare and not options.folder:
+        parser.error("name a folder, or two files with --compare")
+    return options
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measures or compares; 2 if the documents could not be indexed or searched."""
+    options = _parse(arguments)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    if options.compare:
+        before, after = (json.loads(path.read_text("utf-8")) for path in options.compare)
+        if before["set"] != after["set"]:
+            console.print(f"error: {before['set']} and {after['set']} are two sets", markup=False)
+            return 2
+        print_comparison(before, after, console)
+        return 0
+    labels = load_set(options.folder, options.limit_queries)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            settings = settings_for(labels, options.embedder, options.store or Path(folder))
+            result = evaluate(labels, settings, options.mode, Console(stderr=True))
+    except RagError as error:
+        console.print(f"error: {error}", markup=False)
+        return 2
+    print_result(result, console)
+    if options.json:
+        options.json.write_text(json.dumps(result, ensure_ascii=False, indent=1), "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
