@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from local_rag.live import LiveIndex
+from local_rag.serve import call_tool, load_tools, tool_specs
+from local_rag.settings import Settings
+from tests.conftest import Corpus, Run
+from tests.fake_ollama import FakeOllama
+
+
+@pytest.fixture
+def paths(corpus: Corpus, ollama: FakeOllama, run: Run, settings: Settings) -> Any:
+    """Searches "alpha" with filters; answers the hits' paths and the notices."""
+    corpus.write("a.md", "---\ntags: [Ops, db]\nupdated: 2024-05-01\n---\nalpha one")
+    corpus.write("b.md", "---\ntags: db\nupdated: 2026-01-15T10:00:00+02:00\n---\nalpha two")
+    corpus.write("sub/c.md", "---\nupdated: 2025-03-03\n---\nalpha three")
+    corpus.write(
+        "sub/old.md",
+        "---\nlifecycle: superseded\nsuperseded_by: sub/c.md\nupdated: 2020-01-01\n---\nalpha four",
+    )
+    run()
+    tools = load_tools(settings)
+    specs = {spec.name: spec for spec in tool_specs(tools)}
+
+    def ask(**filters: Any) -> tuple[set[str], list[str]]:
+        answer = call_tool(specs, "search_corpus", {"query": "alpha", **filters})
+        assert answer.structured_content is not None, answer.content
+        hits = answer.structured_content["hits"]
+        return {hit["path"] for hit in hits}, answer.structured_content["notices"]
+
+    yield ask
+    tools.close()
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "keyword"])
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({}, {"a.md", "b.md", "sub/c.md"}),
+        ({"path": "sub/*"}, {"sub/c.md"}),
+        ({"path": "sub"}, {"sub/c.md"}),
+        ({"path": "[ab].md"}, {"a.md", "b.md"}),
+        ({"path": "c.md"}, {"sub/c.md"}),
+        ({"root": "notes"}, {"a.md", "b.md", "sub/c.md"}),
+        ({"tags": ["DB"]}, {"a.md", "b.md"}),
+        ({"tags": ["db", "#ops"]}, {"a.md"}),
+        ({"modified_after": "2025-01-01"}, {"b.md", "sub/c.md"}),
+        ({"modified_before": "2025-01-01"}, {"a.md"}),
+        ({"modified_after": "2025-01-01", "modified_before": "2025-12-31"}, {"sub/c.md"}),
+        ({"include_superseded": True}, {"a.md", "b.md", "sub/c.md", "sub/old.md"}),
+        ({"include_superseded": True, "path": "sub/*"}, {"sub/c.md", "sub/old.md"}),
+    ],
+)
+def test_a_filter_limits_both_arms(
+    paths: Any, mode: str, filters: dict[str, Any], expected: set[str]
+) -> None:
+    assert paths(mode=mode, **filters) == (expected, [])
+
+
+@pytest.mark.parametrize(
+    ("filters", "name"),
+    [
+        ({"root": "other"}, "root='other'"),
+        ({"path": "nowhere/*"}, "path='nowhere/*'"),
+        ({"tags": ["db", "absent"]}, "tags='absent'"),
+        ({"modified_after": "2030-01-01"}, "modified_after='2030-01-01'"),
+    ],
+)
+def test_a_filter_that_lets_nothing_through_is_named(
+    paths: Any, filters: dict[str, Any], name: str
+) -> None:
+    assert paths(**filters) == (set(), [f"No indexed document passes the filter {name}."])
+
+
+def test_a_superseded_hit_names_its_replacement(paths: Any, live: LiveIndex) -> None:
+    with live.use() as index:
+        (old,) = [f for f in index.catalog.files() if f.lifecycle == "superseded"]
+    assert old.superseded_by == "sub/c.md"
+
+
+def test_a_date_that_is_none_is_refused(paths: Any, settings: Settings) -> None:
+    tools = load_tools(settings)
+    specs = {spec.name: spec for spec in tool_specs(tools)}
+    answer = call_tool(specs, "search_corpus", {"query": "x", "modified_after": "last week"})
+    assert answer.is_error
+    assert answer.content[0].text == "'last week' is no date. Write it as 2026-05-31."  # type: ignore[union-attr]
+    tools.close()

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Finds below which scores a match is weak, for this corpus and embedder, and keeps it.
+
+Asks questions that hardly any corpus answers and looks how well its best hits seem to fit. The
+threshold is their median and three robust standard deviations (1.4826 times the median absolute
+deviation, which is the standard deviation of a normal distribution; Rousseeuw and Croux 1993): up
+to half of the questions may be about the corpus after all.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
+
+from local_rag.calibration import DEFAULTS, Thresholds, keep_thresholds
+from local_rag.embedders.choose import for_queries
+from local_rag.errors import RagError
+from local_rag.live import LiveIndex, OpenIndex
+from local_rag.queries import QueryEmbedder
+from local_rag.search import Query, search
+from local_rag.settings import load_settings
+from local_rag.snapshots import Store
+
+SIGMAS = 3.0
+NORMAL = 1.4826
+# Outside of these a measurement says more about the questions than about the corpus.
+COSINES = (0.2, 0.6)
+COVERAGES = (0.4, 0.8)
+QUESTIONS = {
+    "en": (
+        "How long should I boil an egg for a soft yolk?",
+        "What is the offside rule in football?",
+        "Who painted the ceiling of the Sistine Chapel?",
+        "How do I remove red wine stains from a carpet?",
+        "Which vaccines does a puppy need in its first year?",
+        "When does the next train to Hamburg leave?",
+        "What are the symptoms of a vitamin B12 deficiency?",
+        "How do I prune roses in spring?",
+        "Recipe for beetroot soup with sour cream",
+        "How do I change the brake pads of a bicycle?",
+        "Best hiking trails round the lake",
+        "Who won the chess world championship in 1972?",
+        "How do I fold a paper crane?",
+        "What time does the pharmacy close on Sunday?",
+        "Which wine goes with grilled salmon?",
+        "How do penguins keep their eggs warm?",
+        "What should I wear to a winter wedding?",
+        "How do I teach a parrot to talk?",
+        "When were the pyramids of Giza built?",
+        "Lyrics of a lullaby about the moon",
+    ),
+    "ru": (
+        "Сколько варить яйцо всмятку?",
+        "Что такое положение вне игры в футболе?",
+        "Кто расписал потолок Сикстинской капеллы?",
+        "Как вывести пятно от красного вина с ковра?",
+        "Какие прививки нужны щенку в первый год?",
+        "Когда отходит следующий поезд в Казань?",
+        "Как обрезать розы весной?",
+        "Рецепт борща со сметаной",
+        "Кто выиграл чемпионат мира по шахматам в 1972 году?",
+        "Как сложить журавлика из бумаги?",
+        "Какое вино подходит к лососю?",
+        "Когда построили пирамиды в Гизе?",
+    ),
+    "de": (
+        "Wie lange kocht ein weiches Ei?",
+        "Wann ist ein Stürmer im Abseits?",
+        "Wie entferne ich Rotweinflecken aus dem Teppich?",
+        "Welche Impfungen braucht ein Welpe im ersten Jahr?",
+        "Wann fährt der nächste Zug nach Hamburg?",
+        "Wie schneide ich Rosen im Frühling?",
+        "Rezept für Kartoffelsuppe mit Speck",
+        "Wer wurde 1972 Weltmeister im Schach?",
+        "Wie faltet man einen Kranich aus Papier?",
+        "Welcher Wein passt zu Lachs?",
+    ),
+    "es": (
+        "¿Cuánto tiempo se cuece un huevo pasado por agua?",
+        "¿Qué es el fuera de juego en el fútbol?",
+        "¿Cómo quito una mancha de vino tinto de la alfombra?",
+        "¿Qué vacunas necesita un cachorro en su primer año?",
+        "¿Cuándo sale el próximo tren a Sevilla?",
+        "¿Cómo se podan los rosales en primavera?",
+        "Receta de tortilla de patatas",
+        "¿Quién ganó el campeonato mundial de ajedrez en 1972?",
+        "¿Cómo se hace una grulla de papel?",
+        "¿Qué vino va bien con el salmón?",
+    ),
+    "fr": (
+        "Combien de temps faut-il cuire un œuf à la coque ?",
+        "Qu'est-ce que le hors-jeu au football ?",
+        "Comment enlever une tache de vin rouge sur un tapis ?",
+        "Quels vaccins pour un chiot pendant sa première année ?",
+        "Quand part le prochain train pour Lyon ?",
+        "Comment tailler les rosiers au printemps ?",
+        "Recette de la soupe à l'oignon",
+        "Qui a gagné le championnat du monde d'échecs en 1972 ?",
+        "Comment plier une grue en papier ?",
+        "Quel vin servir avec du saumon ?",
+    ),
+}
+
+
+def threshold(values: Sequence[float], bounds: tuple[float, float]) -> float:
+    """The median and `SIGMAS` robust standard deviations of `values`, kept within `bounds`."""
+    middle = statistics.median(values)
+    deviation = NORMAL * statistics.median(abs(value - middle) for value in values)
+    return round(min(max(middle + SIGMAS * deviation, bounds[0]), bounds[1]), 3)
+
+
+def main_language(index: OpenIndex) -> str:
+    """The language of most files that there are questions in; English by default."""
+    sql = "SELECT language, count(*) FROM files GROUP BY language ORDER BY count(*) DESC"
+    languages = [row[0] for row in index.catalog.rows(sql)]
+    return next((language for language in languages if language in QUESTIONS), "en")
+
+
+def measure(index: OpenIndex, embedder: QueryEmbedder) -> Thresholds:
+    """Thresholds from the best cosine and coverage that each question finds.
+
+    Raises:
+        RagError: the embedder is away, so that nothing can be measured.
+    """
+    cosines, coverages = [], []
+    manifest = index.snapshot.manifest
+    default = DEFAULTS[manifest.regime.kind]
+    for question in QUESTIONS[main_language(index)]:
+        if manifest.regime.dimension:
+            embedder.vector(question, manifest.regime, manifest.reference)  # raises if away
+        hits = search(index, embedder, Query(question, 10), default).hits
+        cosines.append(max((hit.cosine or 0.0 for hit in hits), default=0.0))
+        coverages.append(max((hit.coverage for hit in hits), default=0.0))
+    coverage = threshold(coverages, COVERAGES)
+    if not manifest.regime.dimension:
+        return Thresholds(default.cosine, coverage)
+    return Thresholds(threshold(cosines, COSINES), max(coverage, default.coverage))
+
+
+def main() -> int:
+    """Measures the live index and keeps the thresholds beside it."""
+    try:
+        settings = load_settings()
+        live = LiveIndex(Store(settings.store_dir))
+        with closing(live), live.use() as index:
+            regime = index.snapshot.manifest.regime
+            embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
+            found = measure(index, embedder)
+            keep_thresholds(settings.store_dir, regime, found)
+    except RagError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{regime.label}: weak below cosine {found.cosine} and coverage {found.coverage}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
