@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
+NOTHING: Mapping[str, float] = MappingProxyType({})
 # By embedder kind; the keyword arm has the rest. Flat between 0.5 and 0.7 on every set measured.
 SEMANTIC_WEIGHTS = {"ollama": 0.65, "builtin": 0.5}
 
@@ -28,15 +30,27 @@ class Fused:
 
 
 def fuse(
-    cosines: Mapping[str, float], bm25: Mapping[str, float], semantic_weight: float
+    cosines: Mapping[str, float],
+    bm25: Mapping[str, float],
+    semantic_weight: float,
+    bonus: Mapping[str, float] = NOTHING,
 ) -> list[Fused]:
-    """All chunks of both lists, best first; ties by id, so that an order never flickers."""
+    """All chunks of both lists, best first; ties by id, so that an order never flickers.
+
+    A `bonus` from 0 to 1 is added to a chunk's score before the whole is scaled to 0..1 again.
+    """
+    full = 1 + max(bonus.values(), default=0.0)
     ranks = {id_: rank for rank, id_ in enumerate(sorted(bm25, key=lambda i: (-bm25[i], i)), 1)}
     near, words = _scaled(cosines), _scaled(bm25)
     fused = [
         Fused(
             id_,
-            semantic_weight * near.get(id_, 0.0) + (1 - semantic_weight) * words.get(id_, 0.0),
+            (
+                semantic_weight * near.get(id_, 0.0)
+                + (1 - semantic_weight) * words.get(id_, 0.0)
+                + bonus.get(id_, 0.0)
+            )
+            / full,
             cosines.get(id_),
             ranks.get(id_),
         )

@@ -50,11 +50,13 @@ class Match:
     """A chunk that has some of a query's words; a higher `bm25` is better.
 
     `coverage` is the share of the query's stems that it has, each weighed by its rarity: 0 to 1.
+    `named` is the share of the query's names that it has as they are written.
     """
 
     id: str
     bm25: float
     coverage: float
+    named: float
 
 
 class Rows(Protocol):
@@ -98,7 +100,43 @@ def search(
     best = sorted(kept, key=lambda number: (-scores[number], number))[:count]
     sql = "SELECT number, id FROM chunks WHERE number IN (SELECT value FROM json_each(?))"
     ids = dict(source.rows(sql, (json.dumps(best),)))
-    return [Match(ids[n], scores[n], covered.get(n, 0.0)) for n in best]
+    named = _named(source, query)
+    return [Match(ids[n], scores[n], covered.get(n, 0.0), named.get(n, 0.0)) for n in best]
+
+
+def _named(source: Rows, query: str) -> dict[int, float]:
+    """For each chunk that has any of the query's names as written, the share that it has."""
+    names, _ = name_terms(query, _languages(source, query))
+    found: dict[int, float] = {}
+    for expression in names:
+        sql = "SELECT rowid FROM words WHERE words MATCH ?"
+        for (number,) in source.rows(sql, (expression,)):
+            found[number] = found.get(number, 0.0) + 1 / len(names)
+    return found
+
+
+def only_names(source: Rows, query: str) -> bool:
+    """Whether the query has names and, but for stop words, nothing else."""
+    return name_terms(query, _languages(source, query))[1]
+
+
+def _as_written(word: Word) -> str:
+    """A name as a whole, or its parts side by side: `a.run_all()` has `run_all` inside."""
+    whole = [f"{EXACT} : {quoted(word.whole)}"] if word.whole else []
+    parts = [f"{STEMS} : {quoted(' '.join(word.stems))}"] if len(word.stems) > 1 else []
+    return " OR ".join(f"({part})" for part in whole + parts) or f"{EXACT} : {quoted(word.plain)}"
+
+
+def name_terms(query: str, languages: Sequence[str]) -> tuple[list[str], bool]:
+    """FTS5 expressions for the query's names as written, and whether it is names alone.
+
+    A name is an identifier, or a word that is the whole query.
+    """
+    every = list(dict.fromkeys(words(query, languages[0] if languages else "")))
+    telling = [word for word in every if not word.stop] or every
+    names = telling if len(telling) == 1 else [word for word in telling if word.identifier]
+    expressions = [_as_written(word) for word in names[:LONGEST_QUERY]]
+    return expressions, bool(names) and len(names) == len(telling)
 
 
 def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set[int]:

@@ -35,6 +35,13 @@ def test_equal_scores_are_all_of_full_weight() -> None:
     ]
 
 
+def test_a_bonus_lifts_a_chunk_and_scores_stay_within_bounds() -> None:
+    fused = fuse({"near": 0.9, "named": 0.1}, {"named": 1.0, "near": 2.0}, 0.5, {"named": 1.0})
+    assert [(f.id, f.score) for f in fused] == [("named", 0.5), ("near", 0.5)]
+    fused = fuse({"near": 0.9, "named": 0.1}, {"named": 2.0}, 0.5, {"named": 1.0})
+    assert [f.id for f in fused] == ["named", "near"]
+
+
 @given(SCORES, SCORES, st.floats(0, 1))
 def test_every_chunk_is_there_once_in_descending_order(
     cosines: dict[str, float], bm25: dict[str, float], weight: float

@@ -83,6 +83,15 @@ def test_what_nothing_answers_comes_back_weak_and_most_of_what_is_answered_does_
     assert sum(map(all_weak, load_set(SET).queries.values())) <= wrong_answers
 
 
+def test_a_code_in_a_question_outweighs_what_is_only_alike(index: OpenIndex) -> None:
+    for question, path in (
+        ("What should I do about E-4107 after the failover of the database?", "deploys.md"),
+        ("is ERR_TIMELINE_FORK a sev-1 incident", "runbooks/database-failover.md"),
+    ):
+        hits = search(index, EMBEDDER, Query(question, 3), DEFAULTS["builtin"]).hits
+        assert hits[0].file.path == path
+
+
 @given(st.text(max_size=80), st.sampled_from(["hybrid", "semantic", "keyword"]))
 def test_any_text_at_all_is_a_query(index: OpenIndex, text: str, mode: Mode) -> None:
     clean = text.encode("utf-8", "replace").decode("utf-8")

@@ -61,7 +61,7 @@ def rank_documents(
         assert index.vectors
         near = index.vectors.nearest(vector, depth, where=scope.where)
         cosines = {neighbour.id: neighbour.cosine for neighbour in near}
-    ids = [fused.id for fused in rank(index, cosines, matches, mode)]
+    ids = [fused.id for fused in rank(index, query, cosines, matches, mode)]
     chunks = index.catalog.chunks(ids)
     files = index.catalog.files_by_number({chunk.file for chunk in chunks.values()})
     return list(dict.fromkeys(files[chunks[id_].file].path for id_ in ids))
