@@ -7,25 +7,33 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from local_rag import shown
 from local_rag.answers import (
     LONGEST_QUERY,
     MOST_HITS,
-    FileArguments,
-    FileResult,
+    MOST_IDS,
+    MOST_NEIGHBOURS,
+    FetchArguments,
+    FetchResult,
     SearchArguments,
-    SearchHit,
     SearchResult,
 )
+from local_rag.answers_files import FileArguments, FileResult
 from local_rag.calibration import Thresholds, thresholds_for
-from local_rag.display import one_line, safe_text
-from local_rag.errors import RagError
+from local_rag.display import safe_text
+from local_rag.errors import BadArgument, RagError
+from local_rag.fetching import fetch
 from local_rag.filters import Filters
+from local_rag.fitting import ANSWER, LARGEST
+from local_rag.freshness import Freshness
 from local_rag.live import LiveIndex, OpenIndex
+from local_rag.pages import file_result
 from local_rag.queries import QueryEmbedder
-from local_rag.reading import read_lines
-from local_rag.search import Hit, Query, search
+from local_rag.search import Query, search
 
 HIT_TEXT = 5_400  # bytes of text in one answer, shared among its hits; the fields take the rest
+USUAL = 6  # hits, for which an answer has its usual length
+MORE = "{} more passages match; to see other ones, narrow the query{}."
 
 
 class Tools:
@@ -49,24 +57,40 @@ class Tools:
     def search_corpus(self, arguments: SearchArguments) -> SearchResult:
         """The passages that answer a query best."""
         text = safe_text(arguments.query).strip()
-        notices = []
-        limit = min(max(arguments.limit, 1), MOST_HITS)
-        if limit != arguments.limit:
-            notices.append(f"limit {arguments.limit} is out of range: {limit} taken.")
+        notices: list[str] = []
+        limit = within(arguments.limit, 1, MOST_HITS, "limit", notices)
         if len(text) > LONGEST_QUERY:
             notices.append(f"The query was cut to {LONGEST_QUERY} characters.")
         query = Query(text[:LONGEST_QUERY], limit, arguments.mode, _filters(arguments), HIT_TEXT)
         with self._live.use() as index:
             answer = search(index, self._embedder, query, self._thresholds(index))
-        hits = [_shown(hit) for hit in answer.hits]
-        if hits and all(hit.weak for hit in hits):
-            notices.append("Every hit is weak: the documents may not answer this.")
-        return SearchResult(hits=hits, notices=[one_line(n) for n in [*notices, *answer.notices]])
+            notices += answer.notices
+            if answer.hits and all(hit.weak for hit in answer.hits):
+                notices.append("Every hit is weak: the documents may not answer this.")
+            if answer.more:
+                or_more = " or raise limit" if limit < MOST_HITS else ""
+                notices.append(MORE.format(answer.more, or_more))
+            room = ANSWER if limit <= USUAL else LARGEST
+            return shown.search_result(answer.hits, notices, Freshness(index), room)
+
+    def fetch(self, arguments: FetchArguments) -> FetchResult:
+        """Whole chunks by their ids, with their neighbours."""
+        notices: list[str] = []
+        before = within(arguments.before, 0, MOST_NEIGHBOURS, "before", notices)
+        after = within(arguments.after, 0, MOST_NEIGHBOURS, "after", notices)
+        ids = list(dict.fromkeys(arguments.ids))
+        if len(ids) > MOST_IDS:
+            notices.append(f"{len(ids)} ids are too many: the first {MOST_IDS} taken.")
+        if not ids:
+            raise BadArgument("Argument 'ids' is empty.", "Pass ids of hits of search_corpus.")
+        with self._live.use() as index:
+            fetched = fetch(index, ids[:MOST_IDS], before, after)
+            return shown.fetch_result(index, fetched, notices, Freshness(index))
 
     def get_file(self, arguments: FileArguments) -> FileResult:
-        """Lines of an indexed document, by path."""
+        """Text of an indexed document, by path."""
         with self._live.use() as index:
-            return _excerpt(index, arguments)
+            return file_result(index, arguments)
 
     def _thresholds(self, index: OpenIndex) -> Thresholds:
         return thresholds_for(self._live.store.path, index.snapshot.manifest.regime)
@@ -83,55 +107,10 @@ def _filters(arguments: SearchArguments) -> Filters:
     )
 
 
-def _shown(hit: Hit) -> SearchHit:
-    retired = hit.file.lifecycle == "superseded"
-    return SearchHit(
-        id=hit.id,
-        root=hit.file.root,
-        path=hit.file.path,
-        title=one_line(hit.file.title or hit.file.path.rpartition("/")[2]),
-        headings=[one_line(heading) for heading in hit.headings],
-        start_line=hit.first_line,
-        end_line=hit.last_line,
-        label=one_line(hit.label) or None,
-        score=round(hit.score, 3),
-        cosine=None if hit.cosine is None else round(hit.cosine, 3),
-        keyword_rank=hit.keyword_rank,
-        weak=hit.weak,
-        lifecycle="superseded" if retired else None,
-        superseded_by=(one_line(hit.file.superseded_by) or None) if retired else None,
-        text=safe_text(hit.text),
-        cut=hit.cut or None,
-    )
-
-
-def _excerpt(index: OpenIndex, arguments: FileArguments) -> FileResult:
-    found = read_lines(index, arguments.path, arguments.start_line, arguments.end_line)
-    file, notices = found.file, []
-    if file.lifecycle == "superseded":
-        by = f" by {file.superseded_by}" if file.superseded_by else ""
-        notices.append(f"This document is superseded{by}; do not rely on it.")
-    if found.state == "gone":
-        notices.append("The file is gone from disk; this is its text as indexed.")
-    if found.state == "changed":
-        notices.append("The file has changed since; this is its text as indexed.")
-    name = f"{file.root}:{file.path}"
-    until = f", end_line={arguments.end_line}" if arguments.end_line else ""
-    return FileResult(
-        root=file.root,
-        path=file.path,
-        title=one_line(file.title),
-        lifecycle=file.lifecycle,
-        superseded_by=one_line(file.superseded_by),
-        start_line=found.first,
-        end_line=found.last,
-        total_lines=found.lines,
-        state=found.state,
-        notices=[one_line(n) for n in notices],
-        text=safe_text(found.text),
-        next_call=(
-            f"get_file(path={name!r}, start_line={found.next_line}{until})"
-            if found.next_line
-            else None
-        ),
-    )
+def within(value: int, low: int, high: int, name: str, notices: list[str]) -> int:
+    """`value` brought into its range, which a notice says."""
+    taken = min(max(value, low), high)
+    if taken != value:
+        said = value if abs(value) < 10**12 else "that large"
+        notices.append(f"{name} {said} is out of range: {taken} taken.")
+    return taken

@@ -1,0 +1,80 @@
+"""The table of tools: name, description, shapes and method of each.
+
+Leaves out the protocol (`serve`) and what the tools do (`tools`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from pydantic import BaseModel
+
+from local_rag import answers, answers_files
+from local_rag.tools import Tools
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """One tool on the wire. `call` takes the checked arguments and answers a result model."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    result: type[BaseModel]
+    call: Callable[[Any], Any]
+
+    def listed(self) -> types.Tool:
+        """How `tools/list` shows it."""
+        return types.Tool(
+            name=self.name,
+            description=self.description,
+            input_schema=self.arguments.model_json_schema(),
+            output_schema=self.result.model_json_schema(),
+            annotations=types.ToolAnnotations(
+                read_only_hint=True,
+                idempotent_hint=True,
+                destructive_hint=False,
+                open_world_hint=False,
+            ),
+        )
+
+
+SEARCH = """\
+Search the user's documents by meaning and by exact words at once: the first call for nearly every
+question. Hits are passages, best first, with root, path and lines to cite. score is the place in
+the order: the scaled cosine and BM25 of each arm, added with weights, relative to this answer. How
+good a match is say cosine (meaning) and keyword_rank (words); weak hits are probably no answer.
+stale hits come from a file that has changed or gone since it was indexed. Superseded documents
+appear only with include_superseded. To read more, fetch the hits' ids."""
+FETCH = """\
+Read hits whole, up to 10 ids of search_corpus at once, with so many chunks before and after each.
+Text comes once for each document, in its order, with lines to cite and the call that reads on. An
+id that is no longer in the index is listed as missing: that document changed; search again."""
+GET_FILE = """\
+Read an indexed document from its beginning or from a line on, by path, root:path or a unique file
+name. Long files come in pages, and next_call gives the next one. The text is as indexed; state
+says if the file on disk has changed since or is gone."""
+
+
+def tool_specs(tools: Tools) -> list[ToolSpec]:
+    """Every tool that the server offers."""
+    return [
+        ToolSpec(
+            "search_corpus",
+            SEARCH,
+            answers.SearchArguments,
+            answers.SearchResult,
+            tools.search_corpus,
+        ),
+        ToolSpec("fetch", FETCH, answers.FetchArguments, answers.FetchResult, tools.fetch),
+        ToolSpec(
+            "get_file",
+            GET_FILE,
+            answers_files.FileArguments,
+            answers_files.FileResult,
+            tools.get_file,
+        ),
+    ]
