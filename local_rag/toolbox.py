@@ -57,6 +57,17 @@ GET_FILE = """\
 Read an indexed document from its beginning or from a line on, by path, root:path or a unique file
 name. Long files come in pages, and next_call gives the next one. The text is as indexed; state
 says if the file on disk has changed since or is gone."""
+LIST_FILES = """\
+List the indexed documents with title, size, date, lifecycle and number of chunks, picked by glob,
+root, tag, lifecycle or date, in pages. For questions about what there is, what is new or what was
+retired; to find what a document says, search instead."""
+OUTLINE = """\
+The headings of a document with their line ranges (pages of a PDF), to pick what to read with
+get_file instead of reading a long document whole."""
+GREP = """\
+Find every line that has a text exactly, or fits an RE2 expression with regex, in the indexed
+documents, with line numbers. For identifiers, error codes and "where does this occur at all";
+for questions use search_corpus. It stops after 5 seconds and says how far it came."""
 
 
 def tool_specs(tools: Tools) -> list[ToolSpec]:
@@ -76,5 +87,26 @@ def tool_specs(tools: Tools) -> list[ToolSpec]:
             answers_files.FileArguments,
             answers_files.FileResult,
             tools.get_file,
+        ),
+        ToolSpec(
+            "list_files",
+            LIST_FILES,
+            answers_files.ListArguments,
+            answers_files.ListResult,
+            tools.list_files,
+        ),
+        ToolSpec(
+            "outline",
+            OUTLINE,
+            answers_files.OutlineArguments,
+            answers_files.OutlineResult,
+            tools.outline,
+        ),
+        ToolSpec(
+            "grep_corpus",
+            GREP,
+            answers_files.GrepArguments,
+            answers_files.GrepResult,
+            tools.grep_corpus,
         ),
     ]

@@ -18,7 +18,19 @@ from local_rag.answers import (
     SearchArguments,
     SearchResult,
 )
-from local_rag.answers_files import FileArguments, FileResult
+from local_rag.answers_files import (
+    MOST_CONTEXT,
+    MOST_FILES,
+    MOST_MATCHES,
+    FileArguments,
+    FileResult,
+    GrepArguments,
+    GrepResult,
+    ListArguments,
+    ListResult,
+    OutlineArguments,
+    OutlineResult,
+)
 from local_rag.calibration import Thresholds, thresholds_for
 from local_rag.display import safe_text
 from local_rag.errors import BadArgument, RagError
@@ -26,7 +38,10 @@ from local_rag.fetching import fetch
 from local_rag.filters import Filters
 from local_rag.fitting import ANSWER, LARGEST
 from local_rag.freshness import Freshness
+from local_rag.listing import list_files
 from local_rag.live import LiveIndex, OpenIndex
+from local_rag.matching import grep_corpus
+from local_rag.outlining import outline
 from local_rag.pages import file_result
 from local_rag.queries import QueryEmbedder
 from local_rag.search import Query, search
@@ -91,6 +106,26 @@ class Tools:
         """Text of an indexed document, by path."""
         with self._live.use() as index:
             return file_result(index, arguments)
+
+    def list_files(self, arguments: ListArguments) -> ListResult:
+        """Which documents there are."""
+        notices: list[str] = []
+        limit = within(arguments.limit, 1, MOST_FILES, "limit", notices)
+        with self._live.use() as index:
+            return list_files(index, arguments, limit, notices)
+
+    def outline(self, arguments: OutlineArguments) -> OutlineResult:
+        """The headings of a document with their lines."""
+        with self._live.use() as index:
+            return outline(index, arguments)
+
+    def grep_corpus(self, arguments: GrepArguments) -> GrepResult:
+        """Lines that match exactly."""
+        notices: list[str] = []
+        limit = within(arguments.limit, 1, MOST_MATCHES, "limit", notices)
+        context = within(arguments.context, 0, MOST_CONTEXT, "context", notices)
+        with self._live.use() as index:
+            return grep_corpus(index, arguments, limit, context, notices)
 
     def _thresholds(self, index: OpenIndex) -> Thresholds:
         return thresholds_for(self._live.store.path, index.snapshot.manifest.regime)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,49 +13,15 @@ from hypothesis import strategies as st
 from local_rag.display import safe_text
 from local_rag.fitting import cost, prefix, shorten
 from local_rag.reading import Place, read_page
-from local_rag.serve import call_tool, load_tools
-from local_rag.settings import Settings
-from local_rag.toolbox import tool_specs
+from tests.calling import Call, calls, follow, whole
 from tests.conftest import Corpus, Run
-
-Call = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def call(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
+def call(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
     monkeypatch.setenv("RAG_EMBEDDER", "none")
-    tools = load_tools(settings)
-    specs = {spec.name: spec for spec in tool_specs(tools)}
-
-    def call(name: str, **arguments: Any) -> dict[str, Any]:
-        result = call_tool(specs, name, arguments)
-        if result.is_error:
-            return {"error": result.content[0].text}
-        assert result.structured_content is not None
-        return result.structured_content
-
-    yield call
-    tools.close()
-
-
-def follow(call: Call, spelled: str) -> dict[str, Any]:
-    """Makes the call that an answer spells out."""
-    node = ast.parse(spelled, mode="eval").body
-    assert isinstance(node, ast.Call)
-    assert isinstance(node.func, ast.Name)
-    arguments = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
-    return call(node.func.id, **arguments)
-
-
-def whole(call: Call, path: str) -> str:
-    """A file's text by following the next calls."""
-    page = call("get_file", path=path)
-    text = page["text"]
-    while spelled := page.get("next_call"):
-        page = follow(call, spelled)
-        assert page.get("text")
-        text += page["text"]
-    return str(text)
+    with calls() as call:
+        yield call
 
 
 def ids_of(call: Call, query: str, **arguments: Any) -> list[str]:
