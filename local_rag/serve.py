@@ -160,7 +160,8 @@ def load_tools(settings: Settings) -> Tools:
     from local_rag.tools import Tools
 
     live = LiveIndex(Store(settings.store_dir))
-    return Tools(live, QueryEmbedder(lambda regime: for_queries(settings, regime)))
+    embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
+    return Tools(live, embedder, settings)
 
 
 def serve() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import mcp_types as types
 from pydantic import BaseModel
 
-from local_rag import answers, answers_files
+from local_rag import answers, answers_files, answers_status
 from local_rag.tools import Tools
 
 
@@ -68,6 +68,10 @@ GREP = """\
 Find every line that has a text exactly, or fits an RE2 expression with regex, in the indexed
 documents, with line numbers. For identifiers, error codes and "where does this occur at all";
 for questions use search_corpus. It stops after 5 seconds and says how far it came."""
+STATUS = """\
+What is indexed and how fresh it is: roots with their git commits, files that are new, changed or
+gone since, counts, the embedder and whether it answers, the age of the index, warnings of the last
+ingest, and the command that brings it up to date. Call it when answers look old or incomplete."""
 
 
 def tool_specs(tools: Tools) -> list[ToolSpec]:
@@ -108,5 +112,12 @@ def tool_specs(tools: Tools) -> list[ToolSpec]:
             answers_files.GrepArguments,
             answers_files.GrepResult,
             tools.grep_corpus,
+        ),
+        ToolSpec(
+            "corpus_status",
+            STATUS,
+            answers.Arguments,
+            answers_status.StatusResult,
+            tools.corpus_status,
         ),
     ]

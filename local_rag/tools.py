@@ -13,6 +13,7 @@ from local_rag.answers import (
     MOST_HITS,
     MOST_IDS,
     MOST_NEIGHBOURS,
+    Arguments,
     FetchArguments,
     FetchResult,
     SearchArguments,
@@ -31,6 +32,7 @@ from local_rag.answers_files import (
     OutlineArguments,
     OutlineResult,
 )
+from local_rag.answers_status import StatusResult
 from local_rag.calibration import Thresholds, thresholds_for
 from local_rag.display import safe_text
 from local_rag.errors import BadArgument, RagError
@@ -45,6 +47,8 @@ from local_rag.outlining import outline
 from local_rag.pages import file_result
 from local_rag.queries import QueryEmbedder
 from local_rag.search import Query, search
+from local_rag.settings import Settings, load_settings
+from local_rag.status import corpus_status
 
 HIT_TEXT = 5_400  # bytes of text in one answer, shared among its hits; the fields take the rest
 USUAL = 6  # hits, for which an answer has its usual length
@@ -54,20 +58,22 @@ MORE = "{} more passages match; to see other ones, narrow the query{}."
 class Tools:
     """The tools over one store. Plain methods, safe on several threads."""
 
-    def __init__(self, live: LiveIndex, embedder: QueryEmbedder) -> None:
-        self._live, self._embedder = live, embedder
+    def __init__(
+        self, live: LiveIndex, embedder: QueryEmbedder, settings: Settings | None = None
+    ) -> None:
+        self.live, self._embedder, self._settings = live, embedder, settings
 
     def warm_up(self) -> None:
         """Opens the live index and wakes the embedder, so that the first question needn't wait.
 
         A failure is left for the first question to meet and to report.
         """
-        with suppress(RagError), self._live.use() as index:
+        with suppress(RagError), self.live.use() as index:
             search(index, self._embedder, Query("warm up", 1), self._thresholds(index))
 
     def close(self) -> None:
         """Releases the index."""
-        self._live.close()
+        self.live.close()
 
     def search_corpus(self, arguments: SearchArguments) -> SearchResult:
         """The passages that answer a query best."""
@@ -77,7 +83,7 @@ class Tools:
         if len(text) > LONGEST_QUERY:
             notices.append(f"The query was cut to {LONGEST_QUERY} characters.")
         query = Query(text[:LONGEST_QUERY], limit, arguments.mode, _filters(arguments), HIT_TEXT)
-        with self._live.use() as index:
+        with self.live.use() as index:
             answer = search(index, self._embedder, query, self._thresholds(index))
             notices += answer.notices
             if answer.hits and all(hit.weak for hit in answer.hits):
@@ -98,25 +104,25 @@ class Tools:
             notices.append(f"{len(ids)} ids are too many: the first {MOST_IDS} taken.")
         if not ids:
             raise BadArgument("Argument 'ids' is empty.", "Pass ids of hits of search_corpus.")
-        with self._live.use() as index:
+        with self.live.use() as index:
             fetched = fetch(index, ids[:MOST_IDS], before, after)
             return shown.fetch_result(index, fetched, notices, Freshness(index))
 
     def get_file(self, arguments: FileArguments) -> FileResult:
         """Text of an indexed document, by path."""
-        with self._live.use() as index:
+        with self.live.use() as index:
             return file_result(index, arguments)
 
     def list_files(self, arguments: ListArguments) -> ListResult:
         """Which documents there are."""
         notices: list[str] = []
         limit = within(arguments.limit, 1, MOST_FILES, "limit", notices)
-        with self._live.use() as index:
+        with self.live.use() as index:
             return list_files(index, arguments, limit, notices)
 
     def outline(self, arguments: OutlineArguments) -> OutlineResult:
         """The headings of a document with their lines."""
-        with self._live.use() as index:
+        with self.live.use() as index:
             return outline(index, arguments)
 
     def grep_corpus(self, arguments: GrepArguments) -> GrepResult:
@@ -124,11 +130,16 @@ class Tools:
         notices: list[str] = []
         limit = within(arguments.limit, 1, MOST_MATCHES, "limit", notices)
         context = within(arguments.context, 0, MOST_CONTEXT, "context", notices)
-        with self._live.use() as index:
+        with self.live.use() as index:
             return grep_corpus(index, arguments, limit, context, notices)
 
+    def corpus_status(self, arguments: Arguments) -> StatusResult:
+        """What is indexed, whether it is up to date, and how to bring it there."""
+        with self.live.use() as index:
+            return corpus_status(index, self._embedder, self._settings or load_settings())
+
     def _thresholds(self, index: OpenIndex) -> Thresholds:
-        return thresholds_for(self._live.store.path, index.snapshot.manifest.regime)
+        return thresholds_for(self.live.store.path, index.snapshot.manifest.regime)
 
 
 def _filters(arguments: SearchArguments) -> Filters:
