@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LONGEST_ERROR = 1_200  # bytes of an error's line
+LARGEST_NUMBER = 2**62  # beyond it Python refuses to print some and SQLite to compare
 ECHO = 60  # bytes of a name that is repeated in an error
 
 INSTRUCTIONS = """\
@@ -141,7 +142,9 @@ def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> Base
 
 
 def _encodable(value: Any) -> Any:
-    """A value from JSON with lone surrogates, which nothing can store or send, replaced."""
+    """A value from JSON without lone surrogates and endless numbers, which nothing can store."""
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        return LARGEST_NUMBER if value > 0 else -LARGEST_NUMBER
     if isinstance(value, str):
         return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     if isinstance(value, list):
