@@ -33,7 +33,7 @@ def file_result(index: OpenIndex, arguments: FileArguments) -> FileResult:
     state = state_of(index, file)
     start = Place(max(1, arguments.start_line), max(1, arguments.start_column))
     empty = Page(start, start.line, 0, "", Place(1, 2))
-    notices = [*_clamped(arguments), *_banner(file, state)]
+    notices = [*_clamped(arguments), *banner(file, state)]
     frame = _result(file, state, empty, notices, arguments.end_line)
     taken = max(size(frame.lean()), size(frame.markdown())) + NUMBERS
     text = index.catalog.text(file.number)
@@ -52,7 +52,8 @@ def _clamped(arguments: FileArguments) -> list[str]:
     ]
 
 
-def _banner(file: FileRecord, state: State) -> list[str]:
+def banner(file: FileRecord, state: State) -> list[str]:
+    """What a reader has to know first: that the document is retired, or no longer current."""
     notices = []
     if file.lifecycle == "superseded":
         by = f" by {shorten(one_line(file.superseded_by), TITLE)}" if file.superseded_by else ""

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from local_rag import shown
+import mcp_types as types
+
+from local_rag import resources, shown
 from local_rag.answers import (
     LONGEST_QUERY,
     MOST_HITS,
@@ -137,6 +139,28 @@ class Tools:
         """What is indexed, whether it is up to date, and how to bring it there."""
         with self.live.use() as index:
             return corpus_status(index, self._embedder, self._settings or load_settings())
+
+    def list_resources(self, cursor: str | None) -> types.ListResourcesResult:
+        """A page of the documents as resources."""
+        with self.live.use() as index:
+            return resources.list_resources(index, cursor)
+
+    def list_templates(self) -> types.ListResourceTemplatesResult:
+        """What a resource's URI looks like."""
+        return resources.list_templates()
+
+    def read_resource(self, uri: str) -> types.ReadResourceResult:
+        """A document by its URI."""
+        with self.live.use() as index:
+            return resources.read_resource(index, uri)
+
+    def complete(self, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """Names that go on from what was typed."""
+        given = (params.context.arguments if params.context else None) or {}
+        whole = isinstance(params.ref, types.PromptReference)
+        name, typed, root = params.argument.name, params.argument.value, given.get("root")
+        with self.live.use() as index:
+            return resources.complete(index, name, typed, root, whole_names=whole)
 
     def _thresholds(self, index: OpenIndex) -> Thresholds:
         return thresholds_for(self.live.store.path, index.snapshot.manifest.regime)
