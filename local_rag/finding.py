@@ -30,8 +30,9 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
         DocumentNotFound: none or several go by it; the text names them or the nearest.
     """
     names = index.catalog.names()
-    spellings = {wanted, unicodedata.normalize("NFC", wanted)}
-    for matching in (_exact, _by_end):
+    either = {wanted, unicodedata.normalize("NFC", wanted)}
+    # Two names may differ in their Unicode form alone: as it is written comes first.
+    for matching, spellings in ((_exact, {wanted}), (_exact, either), (_by_end, either)):
         found = list(matching(names, spellings)) if wanted else []
         if len(found) == 1:
             record = index.catalog.file(*found[0])

@@ -41,9 +41,10 @@ def named_by(index: OpenIndex, uri: str) -> FileRecord:
     """
     root, slash, path = uri.removeprefix(SCHEME).partition("/")
     if uri.startswith(SCHEME) and slash:
-        root, path = (unicodedata.normalize("NFC", unquote(part)) for part in (root, path))
-        if file := index.catalog.file(root, path):
-            return file
+        raw = unquote(path)
+        for spelling in (raw, unicodedata.normalize("NFC", raw)):
+            if file := index.catalog.file(unquote(root), spelling):
+                return file
     what = f"No indexed document has the URI '{shorten(one_line(uri), TITLE)}'."
     raise DocumentNotFound(what, "Take one of resources/list, or use get_file.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -194,6 +194,18 @@ def test_a_name_in_either_unicode_form_is_found(call: Call, corpus: Corpus, run:
     corpus.write(unicodedata.normalize("NFC", "кофе/план й.md"), "alpha\n")
     run()
     assert call("get_file", path=unicodedata.normalize("NFD", "план й.md"))["text"] == "alpha\n"
+
+
+def test_twins_in_both_unicode_forms_are_told_apart(call: Call, corpus: Corpus, run: Run) -> None:
+    forms: tuple[Literal["NFC"], Literal["NFD"]] = ("NFC", "NFD")
+    for form in forms:
+        corpus.write(unicodedata.normalize(form, "café.md"), f"{form}\n")
+    if len(list(corpus.path.iterdir())) < 2:
+        pytest.skip("this file system takes them for one")
+    run()
+    for form in forms:
+        name = unicodedata.normalize(form, "café.md")
+        assert call("get_file", path=f"notes:{name}")["text"] == f"{form}\n"
 
 
 def test_a_line_or_column_that_is_not_there_is_said(call: Call, corpus: Corpus, run: Run) -> None:
