@@ -5,12 +5,18 @@ Fields that say nothing are left out on the wire (`lean`). Leaves out where the 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 LONGEST_QUERY = 2_000
 MOST_HITS = 20
+MOST_IDS = 10
+MOST_NEIGHBOURS = 5
+LONGEST_NAME = 1_000  # characters of a path, glob, root or tag in an argument
+
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+Id = Annotated[str, Field(max_length=LONGEST_NAME)]
 
 
 class Arguments(BaseModel):
@@ -27,30 +33,42 @@ class SearchArguments(Arguments):
     mode: Literal["hybrid", "semantic", "keyword"] = Field(
         "hybrid", description="hybrid is best for nearly all; keyword for exact strings alone."
     )
-    root: str = Field("", description="Only documents of this root.")
-    path: str = Field("", description="Only paths that fit this glob, such as runbooks/*.md.")
-    modified_after: str = Field("", description="Only documents changed since, as 2026-05-31.")
-    modified_before: str = Field("", description="Only documents last changed before.")
-    tags: list[str] = Field([], description="Only documents that have all of these tags.")
+    root: Name = Field("", description="Only documents of this root.")
+    path: Name = Field("", description="Only paths that fit this glob, such as runbooks/*.md.")
+    modified_after: Name = Field("", description="Only documents changed since, as 2026-05-31.")
+    modified_before: Name = Field("", description="Only documents last changed before.")
+    tags: list[Name] = Field(
+        [], max_length=20, description="Only documents that have all of these tags."
+    )
     include_superseded: bool = Field(
         False, description="Retired documents too; such hits say lifecycle and superseded_by."
     )
 
 
-class FileArguments(Arguments):
-    """What `get_file` takes."""
+class FetchArguments(Arguments):
+    """What `fetch` takes."""
 
-    path: str = Field(description="A hit's path, or root:path where two roots have it.")
-    start_line: int = Field(1, description="First line, counted from 1.")
-    end_line: int | None = Field(None, description="Last line; the end of the file if left out.")
+    ids: list[Id] = Field(description=f"Ids of hits, up to {MOST_IDS}.")
+    before: int = Field(0, description=f"Chunks before each one too, up to {MOST_NEIGHBOURS}.")
+    after: int = Field(0, description=f"Chunks after each one too, up to {MOST_NEIGHBOURS}.")
 
 
 class Result(BaseModel):
-    """A tool's answer."""
+    """A tool's answer; `notices` say in a line each what limits it."""
+
+    notices: list[str]
 
     def lean(self) -> dict[str, Any]:
         """The structured answer, without fields that are None."""
         return self.model_dump(mode="json", exclude_none=True)
+
+    def markdown(self) -> str:
+        """The same for a reader."""
+        raise NotImplementedError
+
+    def noticed(self) -> list[str]:
+        """The notices for a reader."""
+        return [f"Notice: {notice}" for notice in self.notices]
 
 
 class SearchHit(BaseModel):
@@ -70,6 +88,7 @@ class SearchHit(BaseModel):
     weak: bool = False
     lifecycle: str | None = None
     superseded_by: str | None = None
+    stale: bool | None = None
     text: str
     cut: bool | None = None
 
@@ -84,46 +103,77 @@ class SearchHit(BaseModel):
         if self.lifecycle:
             by = f" by {self.superseded_by}" if self.superseded_by else ""
             marks.append(f"{self.lifecycle.upper()}{by}")
+        marks += ["STALE"] if self.stale else []
         where = f"{self.root}:{self.path}{label} lines {self.start_line}-{self.end_line}"
-        quoted = "\n".join(f"> {line}" for line in self.text.split("\n"))
-        cut = "\n> [part of the passage; get_file has the rest]" if self.cut else ""
-        return f"{number}. {trail}\n{where} ({', '.join(marks)})\n{quoted}{cut}"
+        cut = "\n> [part of the passage; fetch has all of it]" if self.cut else ""
+        head = f"{number}. {trail}\nid {self.id}, {where} ({', '.join(marks)})"
+        return f"{head}\n{quoted(self.text)}{cut}"
+
+
+def quoted(text: str) -> str:
+    """Text of a document, marked as such line by line."""
+    return "\n".join(f"> {line}" for line in text.removesuffix("\n").split("\n"))
 
 
 class SearchResult(Result):
-    """Hits, best first; `notices` say in a line each what limits the answer."""
+    """Hits, best first."""
 
     hits: list[SearchHit]
-    notices: list[str]
 
     def markdown(self) -> str:
         """The same for a reader."""
-        parts = [f"Notice: {notice}" for notice in self.notices]
+        parts = self.noticed()
         parts += [hit.markdown(number) for number, hit in enumerate(self.hits, 1)]
         if not self.hits:
             parts.append("No match: no passage of the indexed documents fits this query.")
         return "\n\n".join(parts)
 
 
-class FileResult(Result):
-    """Lines of a document as indexed. `state` says whether the file on disk is still the same."""
+class Stretch(BaseModel):
+    """Text of a document without a gap: the chunks `ids` and their neighbours."""
 
-    root: str
-    path: str
-    title: str
-    lifecycle: str
-    superseded_by: str
+    ids: list[str]
+    headings: list[str]
+    label: str | None = None
     start_line: int
     end_line: int
-    total_lines: int
-    state: Literal["current", "changed", "gone"]
-    notices: list[str]
     text: str
     next_call: str | None = None
 
     def markdown(self) -> str:
         """The same for a reader."""
-        head = f"{self.root}:{self.path} lines {self.start_line}-{self.end_line}"
-        lines = [f"{head} of {self.total_lines}", *(f"Notice: {n}" for n in self.notices)]
-        rest = [f"The rest: {self.next_call}"] if self.next_call else []
-        return "\n".join([*lines, "", self.text, *rest])
+        trail = f" {' > '.join(self.headings)}" if self.headings else ""
+        label = f" ({self.label})" if self.label else ""
+        rest = f"\nThe rest: {self.next_call}" if self.next_call else ""
+        lines = f"lines {self.start_line}-{self.end_line}"
+        return f"{lines}{label}{trail}\n{quoted(self.text)}{rest}"
+
+
+class FetchedDocument(BaseModel):
+    """What was fetched of one document: one stretch, or several where they lie apart."""
+
+    root: str
+    path: str
+    title: str
+    lifecycle: str | None = None
+    superseded_by: str | None = None
+    stale: bool | None = None
+    stretches: list[Stretch]
+
+    def markdown(self) -> str:
+        """The same for a reader."""
+        marks = [self.lifecycle.upper()] if self.lifecycle else []
+        marks += ["STALE"] if self.stale else []
+        head = " ".join([f"{self.root}:{self.path}", *(f"[{mark}]" for mark in marks)])
+        return "\n".join([head, *(stretch.markdown() for stretch in self.stretches)])
+
+
+class FetchResult(Result):
+    """Documents in the order in which they were asked for; `missing` ids are in no index."""
+
+    documents: list[FetchedDocument]
+    missing: list[str] | None = None
+
+    def markdown(self) -> str:
+        """The same for a reader."""
+        return "\n\n".join([*self.noticed(), *(found.markdown() for found in self.documents)])

@@ -153,6 +153,10 @@ class Catalog:
         rows = self.rows(f"SELECT {FILE_FIELDS} FROM files ORDER BY root, path")  # noqa: S608
         return [_file(row) for row in rows]
 
+    def names(self) -> list[tuple[str, str]]:
+        """Root and path of every file, in their order."""
+        return self.rows("SELECT root, path FROM files ORDER BY root, path")
+
     def file(self, root: str, path: str) -> FileRecord | None:
         """The file with exactly this root and path."""
         sql = f"SELECT {FILE_FIELDS} FROM files WHERE root = ? AND path = ?"  # noqa: S608
@@ -198,6 +202,10 @@ class Catalog:
         if lifecycle is None:
             return int(self.rows(sql)[0][0])
         return int(self.rows(sql + " WHERE files.lifecycle = ?", (lifecycle,))[0][0])
+
+    def chunk_counts(self) -> dict[int, int]:
+        """For each file its number of chunks; none for a file without any."""
+        return dict(self.rows("SELECT file, count(*) FROM chunks GROUP BY file"))
 
     def counts_by_root(self) -> dict[str, tuple[int, int]]:
         """For each root its number of files and of chunks."""

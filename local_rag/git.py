@@ -14,7 +14,7 @@ SECONDS = 60.0
 SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
-def run_git(folder: Path, *arguments: str) -> bytes | None:
+def run_git(folder: Path, *arguments: str, seconds: float = SECONDS) -> bytes | None:
     """What git prints when run in `folder`; None without git, or where it fails or hangs."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
@@ -23,7 +23,7 @@ def run_git(folder: Path, *arguments: str) -> bytes | None:
             env=environment | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=SECONDS,
+            timeout=seconds,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):

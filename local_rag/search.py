@@ -18,6 +18,7 @@ from local_rag.catalog import FileRecord
 from local_rag.embedders import Vector
 from local_rag.errors import EmbedderAway, IndexUnreadable, RegimeChanged, TextRejected
 from local_rag.filters import Filters, Scope, scope_of
+from local_rag.fitting import shared_room
 from local_rag.fusion import SEMANTIC_WEIGHTS, Fused, fuse
 from local_rag.live import OpenIndex
 from local_rag.passages import Passage, passages
@@ -70,10 +71,14 @@ class Hit:
 
 @dataclass(frozen=True)
 class Answer:
-    """Hits, best first, and in one line each what limits them."""
+    """Hits, best first, and in one line each what limits them.
+
+    `more` counts the chunks that match and are neither shown nor weak.
+    """
 
     hits: tuple[Hit, ...]
     notices: tuple[str, ...] = ()
+    more: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,15 @@ def search(
     ranked = rank(index, query.text, found.cosines, found.matches, query.mode)
     page = _page(index, ranked, query.limit)
     shown = _Windows(index, embedder, query, found)
-    return Answer(tuple(_hits(index, shown, page, thresholds)), tuple(notices))
+    hits = tuple(_hits(index, shown, page, thresholds))
+    more = sum(not _is_weak(found, fused.id, thresholds) for fused in ranked)
+    more -= sum(passage.merged for passage, hit in zip(page, hits, strict=True) if not hit.weak)
+    return Answer(hits, tuple(notices), max(0, more))
+
+
+def _is_weak(found: _Found, id_: str, thresholds: Thresholds) -> bool:
+    match = found.matches.get(id_)
+    return thresholds.is_weak(found.cosines.get(id_), match.coverage if match else 0.0)
 
 
 def pending_notices(index: OpenIndex) -> list[str]:
@@ -216,15 +229,6 @@ def _cosines_of_keyword_hits(
         return {}
     stored = index.vectors.vectors(missing)
     return {id_: float(np.dot(vector, found.vector)) for id_, vector in stored.items()}
-
-
-def shared_room(sizes: Sequence[int], room: int) -> list[int]:
-    """`room` bytes shared out fairly: who needs less leaves the rest to the others."""
-    shares, left = [0] * len(sizes), room
-    for served, i in enumerate(sorted(range(len(sizes)), key=lambda i: sizes[i])):
-        shares[i] = min(sizes[i], left // (len(sizes) - served))
-        left -= shares[i]
-    return shares
 
 
 class _Windows:

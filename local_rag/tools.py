@@ -7,69 +7,163 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import mcp_types as types
+
+from local_rag import resources, shown
 from local_rag.answers import (
     LONGEST_QUERY,
     MOST_HITS,
-    FileArguments,
-    FileResult,
+    MOST_IDS,
+    MOST_NEIGHBOURS,
+    Arguments,
+    FetchArguments,
+    FetchResult,
     SearchArguments,
-    SearchHit,
     SearchResult,
 )
+from local_rag.answers_files import (
+    MOST_CONTEXT,
+    MOST_FILES,
+    MOST_MATCHES,
+    FileArguments,
+    FileResult,
+    GrepArguments,
+    GrepResult,
+    ListArguments,
+    ListResult,
+    OutlineArguments,
+    OutlineResult,
+)
+from local_rag.answers_status import StatusResult
 from local_rag.calibration import Thresholds, thresholds_for
-from local_rag.display import one_line, safe_text
-from local_rag.errors import RagError
+from local_rag.display import safe_text
+from local_rag.errors import BadArgument, RagError
+from local_rag.fetching import fetch
 from local_rag.filters import Filters
+from local_rag.fitting import ANSWER, LARGEST
+from local_rag.freshness import Freshness
+from local_rag.listing import list_files
 from local_rag.live import LiveIndex, OpenIndex
+from local_rag.matching import grep_corpus
+from local_rag.outlining import outline
+from local_rag.pages import file_result
 from local_rag.queries import QueryEmbedder
-from local_rag.reading import read_lines
-from local_rag.search import Hit, Query, search
+from local_rag.search import Query, search
+from local_rag.settings import Settings, load_settings
+from local_rag.status import corpus_status
 
 HIT_TEXT = 5_400  # bytes of text in one answer, shared among its hits; the fields take the rest
+USUAL = 6  # hits, for which an answer has its usual length
+MORE = "{} more passages match; to see other ones, narrow the query{}."
 
 
 class Tools:
     """The tools over one store. Plain methods, safe on several threads."""
 
-    def __init__(self, live: LiveIndex, embedder: QueryEmbedder) -> None:
-        self._live, self._embedder = live, embedder
+    def __init__(
+        self, live: LiveIndex, embedder: QueryEmbedder, settings: Settings | None = None
+    ) -> None:
+        self.live, self._embedder, self._settings = live, embedder, settings
 
     def warm_up(self) -> None:
         """Opens the live index and wakes the embedder, so that the first question needn't wait.
 
         A failure is left for the first question to meet and to report.
         """
-        with suppress(RagError), self._live.use() as index:
+        with suppress(RagError), self.live.use() as index:
             search(index, self._embedder, Query("warm up", 1), self._thresholds(index))
 
     def close(self) -> None:
         """Releases the index."""
-        self._live.close()
+        self.live.close()
 
     def search_corpus(self, arguments: SearchArguments) -> SearchResult:
         """The passages that answer a query best."""
         text = safe_text(arguments.query).strip()
-        notices = []
-        limit = min(max(arguments.limit, 1), MOST_HITS)
-        if limit != arguments.limit:
-            notices.append(f"limit {arguments.limit} is out of range: {limit} taken.")
+        notices: list[str] = []
+        limit = within(arguments.limit, 1, MOST_HITS, "limit", notices)
         if len(text) > LONGEST_QUERY:
             notices.append(f"The query was cut to {LONGEST_QUERY} characters.")
         query = Query(text[:LONGEST_QUERY], limit, arguments.mode, _filters(arguments), HIT_TEXT)
-        with self._live.use() as index:
+        with self.live.use() as index:
             answer = search(index, self._embedder, query, self._thresholds(index))
-        hits = [_shown(hit) for hit in answer.hits]
-        if hits and all(hit.weak for hit in hits):
-            notices.append("Every hit is weak: the documents may not answer this.")
-        return SearchResult(hits=hits, notices=[one_line(n) for n in [*notices, *answer.notices]])
+            notices += answer.notices
+            if answer.hits and all(hit.weak for hit in answer.hits):
+                notices.append("Every hit is weak: the documents may not answer this.")
+            if answer.more:
+                or_more = " or raise limit" if limit < MOST_HITS else ""
+                notices.append(MORE.format(answer.more, or_more))
+            room = ANSWER if limit <= USUAL else LARGEST
+            return shown.search_result(answer.hits, notices, Freshness(index), room)
+
+    def fetch(self, arguments: FetchArguments) -> FetchResult:
+        """Whole chunks by their ids, with their neighbours."""
+        notices: list[str] = []
+        before = within(arguments.before, 0, MOST_NEIGHBOURS, "before", notices)
+        after = within(arguments.after, 0, MOST_NEIGHBOURS, "after", notices)
+        ids = list(dict.fromkeys(arguments.ids))
+        if len(ids) > MOST_IDS:
+            notices.append(f"{len(ids)} ids are too many: the first {MOST_IDS} taken.")
+        if not ids:
+            raise BadArgument("Argument 'ids' is empty.", "Pass ids of hits of search_corpus.")
+        with self.live.use() as index:
+            fetched = fetch(index, ids[:MOST_IDS], before, after)
+            return shown.fetch_result(index, fetched, notices, Freshness(index))
 
     def get_file(self, arguments: FileArguments) -> FileResult:
-        """Lines of an indexed document, by path."""
-        with self._live.use() as index:
-            return _excerpt(index, arguments)
+        """Text of an indexed document, by path."""
+        with self.live.use() as index:
+            return file_result(index, arguments)
+
+    def list_files(self, arguments: ListArguments) -> ListResult:
+        """Which documents there are."""
+        notices: list[str] = []
+        limit = within(arguments.limit, 1, MOST_FILES, "limit", notices)
+        with self.live.use() as index:
+            return list_files(index, arguments, limit, notices)
+
+    def outline(self, arguments: OutlineArguments) -> OutlineResult:
+        """The headings of a document with their lines."""
+        with self.live.use() as index:
+            return outline(index, arguments)
+
+    def grep_corpus(self, arguments: GrepArguments) -> GrepResult:
+        """Lines that match exactly."""
+        notices: list[str] = []
+        limit = within(arguments.limit, 1, MOST_MATCHES, "limit", notices)
+        context = within(arguments.context, 0, MOST_CONTEXT, "context", notices)
+        with self.live.use() as index:
+            return grep_corpus(index, arguments, limit, context, notices)
+
+    def corpus_status(self, arguments: Arguments) -> StatusResult:
+        """What is indexed, whether it is up to date, and how to bring it there."""
+        with self.live.use() as index:
+            return corpus_status(index, self._embedder, self._settings or load_settings())
+
+    def list_resources(self, cursor: str | None) -> types.ListResourcesResult:
+        """A page of the documents as resources."""
+        with self.live.use() as index:
+            return resources.list_resources(index, cursor)
+
+    def list_templates(self) -> types.ListResourceTemplatesResult:
+        """What a resource's URI looks like."""
+        return resources.list_templates()
+
+    def read_resource(self, uri: str) -> types.ReadResourceResult:
+        """A document by its URI."""
+        with self.live.use() as index:
+            return resources.read_resource(index, uri)
+
+    def complete(self, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """Names that go on from what was typed."""
+        given = (params.context.arguments if params.context else None) or {}
+        whole = isinstance(params.ref, types.PromptReference)
+        name, typed, root = params.argument.name, params.argument.value, given.get("root")
+        with self.live.use() as index:
+            return resources.complete(index, name, typed, root, whole_names=whole)
 
     def _thresholds(self, index: OpenIndex) -> Thresholds:
-        return thresholds_for(self._live.store.path, index.snapshot.manifest.regime)
+        return thresholds_for(self.live.store.path, index.snapshot.manifest.regime)
 
 
 def _filters(arguments: SearchArguments) -> Filters:
@@ -83,55 +177,10 @@ def _filters(arguments: SearchArguments) -> Filters:
     )
 
 
-def _shown(hit: Hit) -> SearchHit:
-    retired = hit.file.lifecycle == "superseded"
-    return SearchHit(
-        id=hit.id,
-        root=hit.file.root,
-        path=hit.file.path,
-        title=one_line(hit.file.title or hit.file.path.rpartition("/")[2]),
-        headings=[one_line(heading) for heading in hit.headings],
-        start_line=hit.first_line,
-        end_line=hit.last_line,
-        label=one_line(hit.label) or None,
-        score=round(hit.score, 3),
-        cosine=None if hit.cosine is None else round(hit.cosine, 3),
-        keyword_rank=hit.keyword_rank,
-        weak=hit.weak,
-        lifecycle="superseded" if retired else None,
-        superseded_by=(one_line(hit.file.superseded_by) or None) if retired else None,
-        text=safe_text(hit.text),
-        cut=hit.cut or None,
-    )
-
-
-def _excerpt(index: OpenIndex, arguments: FileArguments) -> FileResult:
-    found = read_lines(index, arguments.path, arguments.start_line, arguments.end_line)
-    file, notices = found.file, []
-    if file.lifecycle == "superseded":
-        by = f" by {file.superseded_by}" if file.superseded_by else ""
-        notices.append(f"This document is superseded{by}; do not rely on it.")
-    if found.state == "gone":
-        notices.append("The file is gone from disk; this is its text as indexed.")
-    if found.state == "changed":
-        notices.append("The file has changed since; this is its text as indexed.")
-    name = f"{file.root}:{file.path}"
-    until = f", end_line={arguments.end_line}" if arguments.end_line else ""
-    return FileResult(
-        root=file.root,
-        path=file.path,
-        title=one_line(file.title),
-        lifecycle=file.lifecycle,
-        superseded_by=one_line(file.superseded_by),
-        start_line=found.first,
-        end_line=found.last,
-        total_lines=found.lines,
-        state=found.state,
-        notices=[one_line(n) for n in notices],
-        text=safe_text(found.text),
-        next_call=(
-            f"get_file(path={name!r}, start_line={found.next_line}{until})"
-            if found.next_line
-            else None
-        ),
-    )
+def within(value: int, low: int, high: int, name: str, notices: list[str]) -> int:
+    """`value` brought into its range, which a notice says."""
+    taken = min(max(value, low), high)
+    if taken != value:
+        said = value if abs(value) < 10**12 else "that large"
+        notices.append(f"{name} {said} is out of range: {taken} taken.")
+    return taken

@@ -9,8 +9,10 @@ Leaves out what a file's bytes mean (`documents`).
 from __future__ import annotations
 
 import errno
+import math
 import os
 import stat
+import time
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -70,10 +72,14 @@ class Content:
 
 @dataclass(frozen=True)
 class Scope:
-    """What holds for all roots: the ignore file beside the store, and the store itself."""
+    """What holds for all roots: the ignore file beside the store, and the store itself.
+
+    A walk ends at the monotonic time `until` with what it has found by then.
+    """
 
     ignores: Ignores = field(default_factory=Ignores)
     store: Path | None = None
+    until: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ def walk(root: Root, scope: Scope = Scope()) -> Iterator[Found | Skipped]:
     """
     files: list[tuple[str, str]] = []
     pending = [_Folder(str(root.path), "", scope.ignores)]
-    while pending:
+    while pending and time.monotonic() < scope.until:
         folder = pending.pop()
         try:
             with os.scandir(folder.location) as listing:

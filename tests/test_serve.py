@@ -8,8 +8,9 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from local_rag.serve import call_tool, load_tools, tool_specs
+from local_rag.serve import call_tool, load_tools
 from local_rag.settings import Settings
+from local_rag.toolbox import tool_specs
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 
@@ -56,8 +57,8 @@ def test_wrong_arguments_are_one_clear_line(
 
 
 def test_an_unknown_tool_is_named(call: Call) -> None:
-    assert text_of(call("delete_corpus")) == (
-        "There is no tool 'delete_corpus'. There are: search_corpus, get_file."
+    assert text_of(call("delete_corpus")).startswith(
+        "There is no tool 'delete_corpus'. There are: search_corpus, fetch, get_file"
     )
 
 
@@ -70,7 +71,10 @@ def test_a_limit_out_of_range_is_clamped_and_said(
     result = call("search_corpus", query="note", limit=1000)
     assert len(hits_of(result)) == 20
     assert result.structured_content
-    assert result.structured_content["notices"] == ["limit 1000 is out of range: 20 taken."]
+    assert result.structured_content["notices"] == [
+        "limit 1000 is out of range: 20 taken.",
+        "5 more passages match; to see other ones, narrow the query.",
+    ]
 
 
 @pytest.mark.parametrize(

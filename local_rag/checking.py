@@ -1,0 +1,48 @@
+"""Arguments of a call checked against their model; what is wrong is told in one line."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from local_rag.errors import BadArgument
+from local_rag.fitting import shorten
+
+LARGEST_NUMBER = 2**62  # beyond it Python refuses to print some and SQLite to compare
+ECHO = 60  # bytes of a name that is repeated in an error
+
+
+def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> BaseModel:
+    """The arguments as `model`.
+
+    Raises:
+        BadArgument: naming the argument that is wrong, and for an unknown one the nearest.
+    """
+    try:
+        return model.model_validate(_encodable(arguments))
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    if first["type"] == "extra_forbidden":
+        known = list(model.model_fields)
+        near = difflib.get_close_matches(name[:ECHO], known, n=1)
+        remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+        raise BadArgument(f"Unknown argument '{shorten(name, ECHO)}'.", remedy)
+    if first["type"] == "missing":
+        raise BadArgument(f"Argument '{name}' is missing.", "Pass it.")
+    raise BadArgument(f"Argument '{name}': {first['msg']}.", "Correct it.")
+
+
+def _encodable(value: Any) -> Any:
+    """A value from JSON without lone surrogates and endless numbers, which nothing can store."""
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        return LARGEST_NUMBER if value > 0 else -LARGEST_NUMBER
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return value

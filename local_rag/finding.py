@@ -1,0 +1,85 @@
+"""The indexed file that a name means: its path, `root:path`, or as much of its end as is unique.
+
+Only names in the catalogue count, so no spelling of a path leads anywhere else.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+
+from local_rag.catalog import FileRecord
+from local_rag.display import one_line
+from local_rag.errors import DocumentNotFound
+from local_rag.fitting import shorten
+from local_rag.live import OpenIndex
+
+NAMED = 8  # candidates that an error lists
+LONGEST_GUESS = 200  # characters of a name for which the nearest are looked up
+ECHO = 120  # bytes of a name in an error
+
+Name = tuple[str, str]
+"""Root and path."""
+
+
+def find_file(index: OpenIndex, wanted: str) -> FileRecord:
+    """The indexed file that `wanted` names: by path, `root:path`, location, file name or suffix.
+
+    Raises:
+        DocumentNotFound: none or several go by it; the text names them or the nearest.
+    """
+    names = index.catalog.names()
+    either = {wanted, unicodedata.normalize("NFC", wanted)}
+    # Two names may differ in their Unicode form alone: as it is written comes first.
+    for matching, spellings in ((_exact, {wanted}), (_exact, either), (_by_end, either)):
+        found = list(matching(names, spellings)) if wanted else []
+        if len(found) == 1:
+            record = index.catalog.file(*found[0])
+            assert record
+            return record
+        if found:
+            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+            listed = ", ".join(map(shown, found[:NAMED]))
+            raise DocumentNotFound(f"{_echo(wanted)} is ambiguous.", f"Say which: {listed}{more}.")
+    what = f"No indexed document has the path {_echo(wanted)}."
+    near = ", ".join(nearest(names, wanted))
+    remedy = f"Did you mean {near}?" if near else "Use a path from search_corpus or list_files."
+    raise DocumentNotFound(what, remedy)
+
+
+def shown(name: Name) -> str:
+    """`root:path` as one line."""
+    return one_line(f"{name[0]}:{name[1]}")
+
+
+def nearest(names: Iterable[Name], wanted: str) -> list[str]:
+    """Up to three names that are most like `wanted`, whatever its case or Unicode form."""
+    if not wanted or len(wanted) > LONGEST_GUESS:
+        return []
+    by_key: dict[str, list[str]] = {}
+    asked = _key(wanted)
+    by_path = "/" in asked
+    for root, path in names:
+        key = _key(path if by_path else path.rpartition("/")[2])
+        by_key.setdefault(key, []).append(shown((root, path)))
+    asked = asked.partition(":")[2] or asked
+    keys = difflib.get_close_matches(asked, by_key, n=3, cutoff=0.7)
+    return [name for key in keys for name in by_key[key]][:3]
+
+
+def _exact(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
+    return (n for n in names if spellings & {n[1], f"{n[0]}:{n[1]}", one_line(n[1]), shown(n)})
+
+
+def _by_end(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
+    ends = tuple(f"/{spelling}" for spelling in spellings)
+    return (name for name in names if name[1].endswith(ends))
+
+
+def _key(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold().replace("\\", "/")
+
+
+def _echo(wanted: str) -> str:
+    return f"'{shorten(one_line(wanted), ECHO)}'"

@@ -1,0 +1,144 @@
+"""Indexed documents as MCP resources `corpus://root/path`, and the completion of their names.
+
+A resource is one catalogue entry by exactly its root and path; no spelling leads anywhere else.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+
+from local_rag.catalog import FileRecord
+from local_rag.display import one_line, safe_text, spelled_call
+from local_rag.errors import BadArgument, DocumentNotFound
+from local_rag.finding import Name, shown
+from local_rag.fitting import TITLE, shorten
+from local_rag.freshness import state_of
+from local_rag.live import OpenIndex
+from local_rag.pages import banner
+from local_rag.reading import place_of
+from local_rag.shown import title_of
+
+SCHEME = "corpus://"
+TEMPLATE = "corpus://{root}/{+path}"
+PAGE = 50  # resources in one answer
+LONGEST = 100_000  # characters of one resource
+COMPLETED = 50  # names offered for what was typed
+
+
+def uri_of(root: str, path: str) -> str:
+    """The URI of a document; everything but letters, digits and `/` is percent-encoded."""
+    return f"{SCHEME}{quote(root, safe='')}/{quote(path, errors='replace')}"
+
+
+def named_by(index: OpenIndex, uri: str) -> FileRecord:
+    """The document of a URI.
+
+    Raises:
+        DocumentNotFound: it names none.
+    """
+    root, slash, path = uri.removeprefix(SCHEME).partition("/")
+    if uri.startswith(SCHEME) and slash:
+        raw = unquote(path)
+        for spelling in (raw, unicodedata.normalize("NFC", raw)):
+            if file := index.catalog.file(unquote(root), spelling):
+                return file
+    what = f"No indexed document has the URI '{shorten(one_line(uri), TITLE)}'."
+    raise DocumentNotFound(what, "Take one of resources/list, or use get_file.")
+
+
+def list_resources(index: OpenIndex, cursor: str | None) -> types.ListResourcesResult:
+    """A page of all documents that are in force.
+
+    Raises:
+        BadArgument: the cursor is none of this list.
+    """
+    files = [file for file in index.catalog.files() if file.lifecycle != "superseded"]
+    first = 0
+    if cursor:
+        places = [place for place, file in enumerate(files) if str(file.number) == cursor]
+        if not places:
+            raise BadArgument("The cursor is not one of this list.", "Start again without it.")
+        first = places[0] + 1
+    page = files[first : first + PAGE]
+    more = first + len(page) < len(files)
+    return types.ListResourcesResult(
+        resources=[_resource(file) for file in page],
+        next_cursor=str(page[-1].number) if more else None,
+    )
+
+
+def list_templates() -> types.ListResourceTemplatesResult:
+    """The one template that all documents fit."""
+    template = types.ResourceTemplate(
+        name="document",
+        title="An indexed document",
+        uri_template=TEMPLATE,
+        description="A document as it was indexed, by its root's name and its path.",
+        mime_type="text/plain",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+def read_resource(index: OpenIndex, uri: str) -> types.ReadResourceResult:
+    """A document's text as indexed, under a banner if it is retired or no longer current.
+
+    Raises:
+        DocumentNotFound: the URI names none.
+        PathRefused: the path leads elsewhere now.
+    """
+    file = named_by(index, uri)
+    lines = [f"[{notice}]\n\n" for notice in banner(file, state_of(index, file))]
+    text = index.catalog.text(file.number)
+    if len(text) > LONGEST:
+        place = place_of(text, text.rfind("\n", 0, LONGEST) + 1 or LONGEST)
+        rest = spelled_call(
+            "get_file",
+            path=shown((file.root, file.path)),
+            start_line=place.line,
+            start_column=place.column if place.column > 1 else None,
+        )
+        text = text[: text.rfind("\n", 0, LONGEST) + 1 or LONGEST] + f"\n[Cut. The rest: {rest}]"
+    content = types.TextResourceContents(
+        uri=uri_of(file.root, file.path),
+        mime_type="text/plain",
+        text="".join(lines) + safe_text(text),
+    )
+    return types.ReadResourceResult(contents=[content])
+
+
+def complete(
+    index: OpenIndex, argument: str, typed: str, root: str | None, *, whole_names: bool
+) -> types.CompleteResult:
+    """Roots or paths that go on from what was typed; `whole_names` are `root:path`."""
+    names = [name for name in index.catalog.names() if root in (None, "", name[0])]
+    if argument == "root":
+        found = sorted({root for root, _ in names if root.casefold().startswith(typed.casefold())})
+    elif argument == "path":
+        fits = [name for name in names if _goes_on(name, typed)]
+        found = [shown(name) if whole_names else one_line(name[1]) for name in fits]
+    else:
+        found = []
+    completion = types.Completion(
+        values=found[:COMPLETED], total=len(found), has_more=len(found) > COMPLETED
+    )
+    return types.CompleteResult(completion=completion)
+
+
+def _goes_on(name: Name, typed: str) -> bool:
+    """Whether the path, `root:path` or the file's name begins as typed."""
+    begun, path = unicodedata.normalize("NFC", typed).casefold(), name[1].casefold()
+    starts = (path, f"{name[0].casefold()}:{path}", path.rpartition("/")[2])
+    return any(start.startswith(begun) for start in starts)
+
+
+def _resource(file: FileRecord) -> types.Resource:
+    return types.Resource(
+        uri=uri_of(file.root, file.path),
+        name=shown((file.root, file.path)),
+        title=title_of(file),
+        mime_type="text/plain",
+        size=file.size,
+    )

@@ -1,0 +1,153 @@
+"""What is indexed, how fresh it is, and what brings it up to date. A short look, never a long one.
+
+Leaves out comparing files (`drift`).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from local_rag.answers_status import Changes, RootStatus, StatusResult
+from local_rag.display import one_line
+from local_rag.drift import Drift, drift
+from local_rag.errors import RagError
+from local_rag.finding import shown
+from local_rag.fitting import TITLE, shorten
+from local_rag.ignores import ignores_beside
+from local_rag.live import OpenIndex
+from local_rag.queries import QueryEmbedder
+from local_rag.revisions import revision
+from local_rag.settings import PROJECT_DIR, Settings
+from local_rag.shown import notices_of
+from local_rag.snapshots import RootState
+from local_rag.walk import Scope
+
+LOOK = 4.0  # seconds for comparing files
+GIT = 3.0  # seconds for asking git about one root
+PING = 3.0  # seconds that the embedder has to answer
+NAMED = 8  # roots, files, warnings and reasons that are listed, of each
+
+
+def corpus_status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings) -> StatusResult:
+    """The status of the open index against the corpus folders as they are now."""
+    manifest, report = index.snapshot.manifest, index.snapshot.manifest.report
+    ignores, _ = ignores_beside(settings.store_dir)
+    scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
+    until = time.monotonic() + LOOK
+    found = drift(index, settings.roots, scope, settings.max_file_bytes, until)
+    warnings = [*report.get("failed", ()), *report.get("warnings", ())]
+    return StatusResult(
+        files=manifest.files,
+        chunks=manifest.chunks,
+        superseded_chunks=manifest.superseded_chunks,
+        pending_files=manifest.pending,
+        snapshot=index.snapshot.path.name,
+        built=manifest.created,
+        age=age(manifest.created),
+        embedder=manifest.regime.label,
+        embedder_state=embedder_state(index, embedder),
+        roots=[_root(root) for root in manifest.roots[:NAMED]],
+        changes=_changes(found),
+        warnings=_reasons(report.get("warned_by_reason", {})),
+        first_warnings=[
+            shorten(one_line(f"{w['root']}:{w['path']}: {w['text']}"), 200)
+            for w in warnings[:NAMED]
+        ],
+        skipped=_reasons(report.get("skipped_by_reason", {})),
+        refresh_command=refresh_command(),
+        notices=notices_of(_notices(index, settings, found)),
+    )
+
+
+def embedder_state(index: OpenIndex, embedder: QueryEmbedder) -> str:
+    """Whether the embedder answers, asked for one vector on a thread that isn't waited for long."""
+    if not index.snapshot.manifest.regime.dimension:
+        return "none: keyword search only"
+    if index.damage:
+        return shorten(one_line(index.damage), 200)
+    said = [f"no answer within {PING:g} seconds; it may be loading"]
+
+    def ask() -> None:
+        manifest = index.snapshot.manifest
+        try:
+            embedder.vector("status", manifest.regime, manifest.reference)
+            said.append("answers")
+        except RagError as error:
+            said.append(shorten(one_line(str(error)), 200))
+
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(PING)
+    return said[-1]
+
+
+def refresh_command() -> str:
+    """The command line that runs an ingest with this very Python."""
+    command = [sys.executable, str(PROJECT_DIR / "ingest.py")]
+    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+
+
+def age(created: str) -> str:
+    """How long ago something was, in words."""
+    try:
+        seconds = (datetime.now(UTC) - datetime.fromisoformat(created)).total_seconds()
+    except (ValueError, TypeError):
+        return "an unknown time"
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(0, seconds):.0f} seconds"
+
+
+def _root(root: RootState) -> RootStatus:
+    commit, dirty = revision(Path(root.path), GIT)
+    return RootStatus(
+        name=root.name,
+        path=shorten(one_line(root.path), 300),
+        files=root.files,
+        chunks=root.chunks,
+        commit_at_ingest=root.commit or None,
+        dirty_at_ingest=root.dirty if root.commit else None,
+        commit_now=commit or None,
+        dirty_now=dirty if commit else None,
+    )
+
+
+def _changes(found: Drift) -> Changes:
+    kinds = {"new": found.new, "changed": found.changed, "gone": found.gone}
+    examples = [
+        f"{kind}: {shorten(shown(name), 200)}"
+        for kind, names in kinds.items()
+        for name in names[: NAMED // 2]
+    ]
+    counts = {kind: len(names) for kind, names in kinds.items()}
+    return Changes(**counts, examples=examples[:NAMED], complete=not found.cut)
+
+
+def _reasons(counts: dict[str, int]) -> dict[str, int]:
+    return {shorten(one_line(why), TITLE): n for why, n in list(counts.items())[:NAMED]}
+
+
+def _notices(index: OpenIndex, settings: Settings, found: Drift) -> list[str]:
+    notices = []
+    configured = {root.path for root in settings.roots}
+    states = index.snapshot.manifest.roots
+    if len(states) > NAMED:
+        notices.append(f"{len(states) - NAMED} more roots are not listed.")
+    notices += [
+        f"{root.path} is no longer in RAG_CORPUS_DIR; the next ingest drops its documents."
+        for root in states[:NAMED]
+        if Path(root.path) not in configured
+    ]
+    if found.unreadable:
+        notices.append(f"These roots cannot be read now: {', '.join(found.unreadable)}.")
+    if found.cut:
+        notices.append(f"The check of files was cut after {LOOK:g} seconds.")
+    return notices

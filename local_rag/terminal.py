@@ -1,0 +1,76 @@
+"""The tools at a terminal: `python -m local_rag search|status|get`. Reads, and writes nothing.
+
+Leaves out the work itself: these are the server's own tools, called as it calls them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from local_rag.errors import RagError
+
+EPILOG = "exit codes: 0 answered; 1 nothing fits; 2 failed, and the last line says what to do"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs one command and answers its exit code."""
+    options = vars(_parser().parse_args(arguments))
+    tool, as_json = options.pop("tool"), options.pop("json")
+    logging.basicConfig(level=logging.ERROR)
+    try:
+        failed, text, structured = _called(tool, options)
+    except RagError as error:
+        failed, text, structured = True, str(error), None
+    if failed:
+        print(json.dumps({"error": text}, ensure_ascii=False) if as_json else f"error: {text}",
+              file=sys.stdout if as_json else sys.stderr)  # fmt: skip
+        return 2
+    print(json.dumps(structured, ensure_ascii=False, indent=1) if as_json else text)
+    return 1 if structured and structured.get("hits") == [] else 0
+
+
+def _called(tool: str, arguments: dict[str, Any]) -> tuple[bool, str, dict[str, Any] | None]:
+    """One call as the server makes it: whether it failed, its text, its structured answer."""
+    from local_rag.serve import call_tool, load_tools
+    from local_rag.settings import load_settings
+    from local_rag.toolbox import tool_specs
+
+    tools = load_tools(load_settings())
+    try:
+        specs = {spec.name: spec for spec in tool_specs(tools)}
+        given = {name: value for name, value in arguments.items() if value is not None}
+        answer = call_tool(specs, tool, given)
+    finally:
+        tools.close()
+    text = "".join(block.text for block in answer.content if block.type == "text")
+    return bool(answer.is_error), text, answer.structured_content
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m local_rag", description=__doc__, epilog=EPILOG)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    search = _command(commands, "search", "search_corpus", "search the indexed documents")
+    search.add_argument("query")
+    search.add_argument("--limit", type=int, help="how many hits at most")
+    search.add_argument("--mode", choices=("hybrid", "semantic", "keyword"))
+    search.add_argument("--root", help="only documents of this root")
+    search.add_argument("--path", help="only paths that fit this glob")
+    _command(commands, "status", "corpus_status", "say how fresh the index is")
+    get = _command(commands, "get", "get_file", "read an indexed document")
+    get.add_argument("path")
+    get.add_argument("--start-line", type=int)
+    get.add_argument("--end-line", type=int)
+    get.add_argument("--start-column", type=int)
+    return parser
+
+
+def _command(commands: Any, name: str, tool: str, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    parser.add_argument("--json", action="store_true", help="print the structured answer")
+    parser.set_defaults(tool=tool)
+    return parser

@@ -1,0 +1,103 @@
+"""No answer of any tool is longer than its cap, whatever the documents look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from local_rag.fitting import LARGEST, size
+from tests.calling import follow, text_of, toolbox, whole
+from tests.conftest import Corpus, Run
+
+Use = Callable[[str, dict[str, Any]], types.CallToolResult]
+CAP = 8_192
+WORDS = "alpha needle beta "
+
+
+def nasty() -> dict[str, str]:
+    """Documents by path."""
+    long_path = "/".join(["a folder with a rather long name " * 3] * 6)
+    emoji, quotes = "🦀" * 3_000, '"\\' * 3_000
+    found = {
+        f"{long_path}/{'n' * 200}.md": f"# {'Long ' * 2_000}\n\n{WORDS * 100}\n",
+        "title.md": f"---\ntitle: {'T' * 50_000}\ntags: [{', '.join(map(str, range(900)))}]\n---\n"
+        f"{WORDS * 50}\n",
+        "emoji.md": f"# {emoji}\n\n{WORDS}{emoji}\n\n## {emoji}\n\n{WORDS}\n",
+        "quotes.md": f"# {quotes}\n\n{WORDS}{quotes}\n",
+        "line.md": WORDS * 4_000,
+        "lines.md": "\n".join(["a", "needle"] * 8_000),
+        "blank.md": "needle" + "\n" * 20_000 + "alpha\n",
+        "deep.md": "".join(f"{'#' * n} {'Ы' * 900}{n}\n\n{WORDS * 30}\n\n" for n in range(1, 7)),
+        "headings.md": "".join(f"# {'Глава ' * 60}{n}\n\n{WORDS}\n\n" for n in range(400)),
+        "steer.md": f"# a\u202e\n\n{WORDS * 300}\x1b]0;x\n",
+        "old.md": f"---\nlifecycle: superseded\nsuperseded_by: {'o' * 9_000}\n---\n{WORDS * 90}\n",
+    }
+    return found | {f"many/{n:03}-{'x' * 150}.md": f"# {n}\n\n{WORDS * 60}" for n in range(120)}
+
+
+@pytest.fixture
+def use(corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
+    monkeypatch.setenv("RAG_EMBEDDER", "none")
+    for path, text in nasty().items():
+        corpus.write(path, text)
+    corpus.write("binary-" + "b" * 200 + ".md", b"\0\1")
+    run()
+    for path, text in list(nasty().items())[:40]:
+        corpus.write(path, text + "changed since\n")
+    with toolbox() as use:
+        yield use
+
+
+def check(answer: types.CallToolResult, cap: int) -> dict[str, Any]:
+    assert not answer.is_error, text_of(answer)
+    assert answer.structured_content is not None
+    assert size(answer.structured_content) <= cap
+    assert size(text_of(answer)) <= cap
+    return answer.structured_content
+
+
+def test_default_answers_take_eight_kilobytes_at_most(use: Use) -> None:
+    for query in ("needle", "alpha beta", "Long", "Глава", "🦀", "T" * 3_000):
+        for more in ({}, {"include_superseded": True}, {"mode": "keyword"}, {"path": "many/*"}):
+            check(use("search_corpus", {"query": query, **more}), CAP)
+    for more in ({}, {"sort": "title"}, {"sort": "size"}, {"glob": "many/*"}):
+        check(use("list_files", more), CAP)
+    for pattern in ("needle", "a", "🦀", "x", '"'):
+        check(use("grep_corpus", {"pattern": pattern}), CAP)
+        check(use("grep_corpus", {"pattern": pattern, "context": 5}), CAP)
+        check(use("grep_corpus", {"pattern": f"[{pattern}]", "regex": True}), CAP)
+    check(use("corpus_status", {}), CAP)
+    for path in [*nasty()][:12]:
+        check(use("get_file", {"path": path}), CAP)
+        check(use("outline", {"path": path}), CAP)
+
+
+def test_larger_limits_have_a_cap_too_and_say_what_was_left_out(use: Use) -> None:
+    found = check(use("search_corpus", {"query": "needle alpha", "limit": 20}), LARGEST)
+    listed = check(use("list_files", {"limit": 200}), LARGEST)
+    assert listed["next_cursor"]
+    lines = check(use("grep_corpus", {"pattern": "a", "limit": 200, "context": 5}), LARGEST)
+    assert "lines are shown" in lines["notices"][-1]
+    ids = [hit["id"] for hit in found["hits"]]
+    for n in range(1, 11):
+        fetched = check(use("fetch", {"ids": ids[:n], "before": 5, "after": 5}), CAP)
+        shown = [i for d in fetched["documents"] for s in d["stretches"] for i in s["ids"]]
+        assert set(shown) == set(ids[:n]) or "The rest: fetch(ids=" in fetched["notices"][-1]
+
+
+def test_nasty_documents_are_read_whole_by_following_the_calls(use: Use) -> None:
+    def call(name: str, **arguments: Any) -> dict[str, Any]:
+        return check(use(name, arguments), CAP)
+
+    texts = nasty()
+    for path in ("emoji.md", "quotes.md", "line.md", "lines.md", "blank.md", "title.md"):
+        assert whole(call, path) == texts[path]
+    page = call("outline", path="headings.md")
+    count = len(page["entries"])
+    while page.get("next_call"):
+        page = follow(call, page["next_call"])
+        count += len(page["entries"])
+    assert count == 400
