@@ -107,7 +107,8 @@ def search(
 def pending_notices(index: OpenIndex) -> list[str]:
     """What every answer from this snapshot has to say first."""
     pending = index.snapshot.manifest.pending
-    return [f"{pending} files wait to be indexed; run ingest.py."] if pending else []
+    waiting = [f"{pending} files wait to be indexed; run ingest.py."] if pending else []
+    return ([index.notice] if index.notice else []) + waiting
 
 
 def rank(

@@ -107,7 +107,7 @@ def _shown(hit: Hit) -> SearchHit:
 
 def _excerpt(index: OpenIndex, arguments: FileArguments) -> FileResult:
     found = read_lines(index, arguments.path, arguments.start_line, arguments.end_line)
-    file, notices = found.file, []
+    file, notices = found.file, [index.notice] if index.notice else []
     if file.lifecycle == "superseded":
         by = f" by {file.superseded_by}" if file.superseded_by else ""
         notices.append(f"This document is superseded{by}; do not rely on it.")
