@@ -33,6 +33,7 @@ from local_rag.ignores import NAME, ignores_beside
 from local_rag.intake import Intake
 from local_rag.languages import guess_language
 from local_rag.manifest import Manifest, RootState
+from local_rag.places import warnings_about
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
 from local_rag.report import Remark, Report, set_aside
 from local_rag.revisions import revision
@@ -85,7 +86,8 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
         if not options.dry_run:
             store.prune()  # what a killed run left may take the room that this one needs
         ignores, bad = ignores_beside(settings.store_dir)
-        scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
+        place = Path(os.path.realpath(settings.store_dir))
+        scope = Scope(ignores, place)
         on_disk = scan(settings.roots, settings.max_file_bytes, scope)
         if not options.allow_empty:
             check_roots_present(on_disk, live.files, settings.roots)
@@ -98,6 +100,7 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
                 *([f"{live.damage} This run mends it."] if live.damage else []),
                 *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
                 *choice.notices,
+                *warnings_about(place),
             ]
             return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 

@@ -167,6 +167,16 @@ class VectorIndex:
             for id_, row in zip(found["ids"], rows, strict=True)
         }
 
+    def records(self, ids: Sequence[str]) -> dict[str, tuple[Vector, dict[str, Any]]]:
+        """The stored vectors and metadata of those of the ids that exist."""
+        with _translated():
+            found = self._collection.get(ids=list(ids), include=["embeddings", "metadatas"])
+        rows = found["embeddings"] if found["embeddings"] is not None else []
+        return {
+            id_: (np.asarray(row, dtype=np.float32), dict(metadata))
+            for id_, row, metadata in zip(found["ids"], rows, found["metadatas"] or [], strict=True)
+        }
+
     def verify(self, expected: int) -> None:
         """Checks that every chunk can be counted and reached.
 
