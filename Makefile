@@ -5,7 +5,7 @@ ifeq ($(OS),Windows_NT)
 BIN := $(VENV)/Scripts
 endif
 
-.PHONY: demo install test check lint types clean
+.PHONY: demo install test soak check lint types clean
 
 demo: install
 	$(BIN)/python tools/demo.py
@@ -13,6 +13,9 @@ demo: install
 install: $(VENV)/installed
 test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest
+
+soak: $(VENV)/installed-dev
+	$(BIN)/python -m pytest -m soak --timeout 1800 tests/faults
 
 check: lint types test
 

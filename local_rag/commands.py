@@ -11,6 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from types import TracebackType
 
 from rich.console import Console
@@ -23,10 +24,17 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.text import Text
 
+from local_rag.display import one_line
 from local_rag.errors import RagError
+from local_rag.logs import logged_to
 from local_rag.pipeline import Options, run_ingest
-from local_rag.settings import load_settings, unknown_variables
+from local_rag.report import Report
+from local_rag.settings import Settings, load_settings, unknown_variables
+from local_rag.snapshots import Store
 from local_rag.summary import NAMED, outcome, summary, table
+from local_rag.verify import findings
+
+log = logging.getLogger(__name__)
 
 EPILOG = "exit codes: 0 all indexed; 1 finished, some files skipped or failed; 2 nothing done"
 
@@ -81,25 +89,24 @@ def ingest(arguments: Sequence[str]) -> int:
     gc.set_threshold(100_000)
     options = _parse(arguments)
     console = Console(stderr=True, soft_wrap=True)
-    logging.basicConfig(level=logging.ERROR)
+    shown = logging.StreamHandler()
+    shown.setLevel(logging.DEBUG if options.verbose else logging.ERROR)
+    logging.basicConfig(level=logging.ERROR, handlers=[shown])
     if options.verbose:  # our own alone: a Markdown parser logs every rule it tries
         logging.getLogger("local_rag").setLevel(logging.DEBUG)
     try:
         settings = load_settings()
         for name in unknown_variables():
             console.print(Text(f"warning: {name} is no setting"))
-        with ShownProgress(console) as progress:
-            report = run_ingest(
-                settings,
-                Options(options.rebuild, options.dry_run, options.allow_empty),
-                progress,
-            )
+        if options.verify:
+            return _verified(settings, options.json)
+        report = _run(settings, options, console)
     except RagError as error:
         return _failed(str(error), options.json, console)
     except KeyboardInterrupt:
         return _failed("Stopped. What is embedded is kept; run it again.", options.json, console)
     except Exception as error:  # the outermost edge: a scheduler reads exit code and last line
-        logging.getLogger(__name__).exception("ingest failed")
+        log.debug("the failure in full", exc_info=True)
         return _failed(
             f"Unexpected failure: {error!r}. Nothing was published.", options.json, console
         )
@@ -114,10 +121,36 @@ def ingest(arguments: Sequence[str]) -> int:
     return report.exit_code
 
 
+def _run(settings: Settings, options: argparse.Namespace, console: Console) -> Report:
+    asked = Options(options.rebuild, options.repair, options.dry_run, options.allow_empty)
+    kept = nullcontext() if options.dry_run else logged_to(settings.store_dir)
+    with kept, ShownProgress(console) as progress:
+        log.info("started: %s", asked)
+        report = run_ingest(settings, asked, progress)
+        log.info("%s; %d failed", outcome(report), len(report.failed))
+        return report
+
+
+def _verified(settings: Settings, as_json: bool) -> int:
+    """Prints what is wrong with the live snapshot."""
+    found = findings(Store(settings.store_dir))
+    if as_json:
+        print(json.dumps({"findings": found, "exit_code": int(bool(found))}, ensure_ascii=False))
+        return int(bool(found))
+    for finding in found:
+        print(one_line(finding))
+    print("to mend it: ingest.py --repair" if found else "the index is whole")
+    return int(bool(found))
+
+
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("ingest.py", description=__doc__, epilog=EPILOG)
     parser.add_argument("--rebuild", action="store_true", help="build the index anew, perhaps with "
                         "another embedder; readers keep the old one until it is done")  # fmt: skip
+    parser.add_argument("--verify", action="store_true", help="look through the whole index and "
+                        "change nothing; 0: it is whole, 1: it is not")  # fmt: skip
+    parser.add_argument("--repair", action="store_true", help="build the index anew from what is "
+                        "embedded already, with the embedder that it has")  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="say what would be done, do nothing")
     parser.add_argument("--allow-empty", action="store_true", help="let a folder that has become "
                         "empty remove its documents from the index")  # fmt: skip

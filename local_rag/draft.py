@@ -6,6 +6,7 @@ ingest. Leaves out what to change (`plan`, `pipeline`).
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from local_rag.embedders import Regime, Vector
 from local_rag.errors import IndexUnreadable
 from local_rag.snapshots import Snapshot, Store
 from local_rag.vectors import VectorIndex, VectorRecord, copy_collection
+
+log = logging.getLogger(__name__)
 
 PAGE = 2000  # chunks added to Chroma at once
 FEW = 500  # chunks; below that many, deleted rows cost nothing worth a refill
@@ -65,6 +68,7 @@ class Draft:
             draft._refill(base)
             return draft
         copy_collection(base.chroma, chroma)
+        log.info("copied %s", base.path.name)
         return cls(folder, catalog, VectorIndex.open(chroma), base.manifest.slots)
 
     def _refill(self, base: Snapshot) -> None:
@@ -114,6 +118,7 @@ class Draft:
             IndexUnreadable: a chunk cannot be reached; the draft must not be published.
         """
         self._flush()
+        log.info("verifying %s", self.folder.name)
         self.catalog.commit()
         counts = Counts(
             self.catalog.count("files"),

@@ -6,6 +6,7 @@ Leaves out what becomes of the files (`pipeline`).
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ from local_rag.errors import EmbedderAway, TextRejected, TextTooLong
 from local_rag.plan import Todo
 from local_rag.snapshots import Snapshot
 from local_rag.vectors import VectorIndex
+
+log = logging.getLogger(__name__)
 
 Lookup = Callable[[Sequence[bytes]], dict[bytes, Vector]]
 
@@ -119,6 +122,7 @@ class Resolver:
                 vectors[key] = outcome
         self.embedded += len(vectors)
         self._cache.put(vectors)
+        log.debug("embedded %d chunks", self.embedded)
         for file in self._waiting:
             file.vectors.update({key: vectors[key] for _, key in file.chunks if key in vectors})
 

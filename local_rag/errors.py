@@ -37,6 +37,14 @@ class IndexUnreadable(RagError):
     """A published snapshot exists but cannot be opened or searched."""
 
 
+class IndexTooNew(RagError):
+    """A newer version of this program wrote the index; it is neither read nor replaced."""
+
+
+class StoreUnwritable(RagError):
+    """The disk is full or failing, or the store's folder may not be written."""
+
+
 class EmbedderAway(RagError):
     """The embedder cannot answer at all: not running, no model, busy, refused, timed out.
 

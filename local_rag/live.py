@@ -7,26 +7,39 @@ Creates and changes nothing.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from local_rag.catalog import Catalog
 from local_rag.errors import IndexUnreadable
+from local_rag.seals import MEND, check_catalog, check_vectors
 from local_rag.snapshots import Snapshot, Store
 from local_rag.vectors import VectorIndex
 
 ATTEMPTS = 3  # a snapshot can be pruned between reading CURRENT and opening what it names
+PATIENCE = 60.0  # seconds after which a snapshot that could not be opened whole is tried again
+OLDER = "{why} This answer is from the index of {created}."
 
 
 @dataclass(frozen=True)
 class OpenIndex:
-    """An open snapshot. `vectors` is None where there are none or `damage` says why not."""
+    """An open snapshot. `vectors` is None where there are none or `damage` says why not.
+
+    `notice` is what every answer must say first, if this is not the snapshot it should be.
+    """
 
     snapshot: Snapshot
     catalog: Catalog
     vectors: VectorIndex | None
     damage: str = ""
+    notice: str = ""
+
+    @property
+    def first_notices(self) -> list[str]:
+        """The notice as a list of its own, to be added to; empty if there is none."""
+        return [self.notice] if self.notice else []
 
     def close(self) -> None:
         """Releases the snapshot's files."""
@@ -35,30 +48,48 @@ class OpenIndex:
             self.vectors.close()
 
 
-def open_index(snapshot: Snapshot) -> OpenIndex:
-    """Opens a snapshot's parts; unreadable vectors leave keyword search standing.
+def open_index(snapshot: Snapshot, notice: str = "") -> OpenIndex:
+    """Opens a snapshot's parts; damaged vectors leave keyword search standing.
 
     Raises:
-        IndexUnreadable: the catalogue cannot be read.
+        IndexUnreadable: the catalogue is damaged.
     """
+    check_catalog(snapshot.path, snapshot.manifest.seals)
     catalog = Catalog.open(snapshot.catalog)
     if not snapshot.manifest.regime.dimension:
-        return OpenIndex(snapshot, catalog, None)
+        return OpenIndex(snapshot, catalog, None, notice=notice)
     try:
-        vectors = VectorIndex.open(snapshot.chroma)
-        if vectors.count() != snapshot.manifest.chunks:
-            vectors.close()
-            raise IndexUnreadable("The vectors are incomplete.", "Run ingest.py --rebuild.")
+        vectors = _opened_vectors(snapshot)
     except IndexUnreadable as error:
-        return OpenIndex(snapshot, catalog, None, str(error))
-    return OpenIndex(snapshot, catalog, vectors)
+        return OpenIndex(snapshot, catalog, None, str(error), notice)
+    return OpenIndex(snapshot, catalog, vectors, notice=notice)
+
+
+def _opened_vectors(snapshot: Snapshot) -> VectorIndex:
+    """The vectors, with all that Chroma reads of them in its memory."""
+    check_vectors(snapshot.path, snapshot.manifest.seals)
+    vectors = VectorIndex.open(snapshot.chroma)
+    try:
+        if vectors.count() != snapshot.manifest.chunks:
+            raise IndexUnreadable("The vectors are incomplete.", MEND)
+        vectors.load(snapshot.manifest.regime.dimension)
+    except IndexUnreadable:
+        vectors.close()
+        raise
+    return vectors
 
 
 class _Lease:
-    """An open index and how many requests are using it."""
+    """An open index, the name in CURRENT for which it stands, and how many requests use it."""
 
-    def __init__(self, index: OpenIndex) -> None:
-        self.index, self.users, self.retired = index, 0, False
+    def __init__(self, index: OpenIndex, name: str) -> None:
+        self.index, self.name, self.users, self.retired = index, name, 0, False
+        self._opened = time.monotonic()
+
+    def stands_for(self, name: str) -> bool:
+        """Whether there is no need to open the snapshot of that name now."""
+        whole = not (self.index.damage or self.index.notice)  # a full disk is no lasting damage
+        return self.name == name and (whole or time.monotonic() < self._opened + PATIENCE)
 
 
 class LiveIndex:
@@ -75,13 +106,19 @@ class LiveIndex:
 
         Raises:
             NoIndexYet: nothing was published yet.
-            IndexUnreadable: the live snapshot cannot be opened.
+            IndexUnreadable: neither the live snapshot nor an older one can be opened.
+            IndexTooNew: a newer program wrote it.
         """
         with self._lock:
             lease = self._current()
             lease.users += 1
         try:
             yield lease.index
+        except IndexUnreadable:  # damaged while it was open: the next request looks again
+            with self._lock:
+                if lease is self._lease:
+                    self._retire()
+            raise
         finally:
             with self._lock:
                 lease.users -= 1
@@ -93,20 +130,34 @@ class LiveIndex:
             self._retire()
 
     def _current(self) -> _Lease:
-        for attempt in range(ATTEMPTS):
-            name = self.store.current_name()
-            if self._lease and self._lease.index.snapshot.path.name == name:
-                return self._lease
+        for _ in range(ATTEMPTS):
+            name = ""  # where CURRENT is damaged
             try:
-                opened = open_index(self.store.open(name))
-            except IndexUnreadable:
-                if attempt + 1 == ATTEMPTS:
-                    raise
-                continue
-            self._retire()
-            self._lease = _Lease(opened)
-            return self._lease
-        raise AssertionError("the last attempt returns or raises")
+                name = self.store.current_name()
+                if not (self._lease and self._lease.stands_for(name)):
+                    self._replace(open_index(self.store.open(name)), name)
+                break
+            except IndexUnreadable as error:
+                failure = error
+        else:
+            if not (self._lease and self._lease.stands_for(name)):
+                self._replace(self._older(failure, name), name)
+        assert self._lease
+        return self._lease
+
+    def _older(self, failure: IndexUnreadable, damaged: str) -> OpenIndex:
+        """The newest snapshot that is whole, to answer from until an ingest mends the store."""
+        for name in self.store.finished():
+            with suppress(IndexUnreadable):
+                snapshot = self.store.open(name)
+                if name != damaged:
+                    notice = OLDER.format(why=failure, created=snapshot.manifest.created)
+                    return open_index(snapshot, notice)
+        raise failure
+
+    def _replace(self, opened: OpenIndex, name: str) -> None:
+        self._retire()
+        self._lease = _Lease(opened, name)
 
     def _retire(self) -> None:
         if self._lease:

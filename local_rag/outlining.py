@@ -24,7 +24,7 @@ def outline(index: OpenIndex, arguments: OutlineArguments) -> OutlineResult:
     text, chunks = index.catalog.text(file.number), index.catalog.chunks_of(file.number)
     every = contents(file.path, text, chunks)
     entries = [entry for entry in every if entry.first_line >= arguments.start_line]
-    notices = []
+    notices = index.first_notices
     if not every:
         notices.append("This document has no headings or pages; read it with get_file.")
     elif not entries:

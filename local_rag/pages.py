@@ -33,7 +33,7 @@ def file_result(index: OpenIndex, arguments: FileArguments) -> FileResult:
     state = state_of(index, file)
     start = Place(max(1, arguments.start_line), max(1, arguments.start_column))
     empty = Page(start, start.line, 0, "", Place(1, 2))
-    notices = [*_clamped(arguments), *banner(file, state)]
+    notices = [*index.first_notices, *_clamped(arguments), *banner(file, state)]
     frame = _result(file, state, empty, notices, arguments.end_line)
     taken = max(size(frame.lean()), size(frame.markdown())) + NUMBERS
     text = index.catalog.text(file.number)

@@ -7,6 +7,7 @@ and checked before anybody sees it. Leaves out the command line and how progress
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, nullcontext, suppress
@@ -19,8 +20,10 @@ from typing import Protocol
 from local_rag.cache import EmbeddingCache
 from local_rag.catalog import Catalog, FileRecord
 from local_rag.chunks import chunk_document
+from local_rag.disk import writing
 from local_rag.documents import Document, NotText, parse_document
 from local_rag.draft import Counts, Draft
+from local_rag.embedders import Regime
 from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.embedders.choose import Choice, choose_for_existing, choose_for_new
 from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
@@ -29,13 +32,18 @@ from local_rag.formats import TEXT, format_of
 from local_rag.ignores import NAME, ignores_beside
 from local_rag.intake import Intake
 from local_rag.languages import guess_language
+from local_rag.manifest import Manifest, RootState
+from local_rag.places import warnings_about
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
 from local_rag.report import Remark, Report, set_aside
 from local_rag.revisions import revision
+from local_rag.seals import check_catalog, check_vectors
 from local_rag.settings import Settings
-from local_rag.snapshots import Manifest, RootState, Snapshot, Store
+from local_rag.snapshots import Snapshot, Store
 from local_rag.vectors import VectorIndex
 from local_rag.walk import Scope, Skipped
+
+log = logging.getLogger(__name__)
 
 RECIPE = "3"  # raise it when the same bytes would give other chunks or other index terms
 LANGUAGE_SAMPLE = 50  # files
@@ -53,11 +61,17 @@ class Progress(Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for."""
+    """What the command line asks for. `repair` is a rebuild with the store's own embedder."""
 
     rebuild: bool = False
+    repair: bool = False
     dry_run: bool = False
     allow_empty: bool = False
+
+    @property
+    def anew(self) -> bool:
+        """Whether to start from nothing instead of the live snapshot."""
+        return self.rebuild or self.repair
 
 
 def run_ingest(settings: Settings, options: Options, progress: Progress) -> Report:
@@ -67,50 +81,74 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
         RagError: nothing was done; the live snapshot is as it was.
     """
     store = Store(settings.store_dir)
-    with nullcontext() if options.dry_run else store.lock():
+    with nullcontext() if options.dry_run else store.lock(), writing(store.path):
         live = live_snapshot(store)
+        if not options.dry_run:
+            store.prune()  # what a killed run left may take the room that this one needs
         ignores, bad = ignores_beside(settings.store_dir)
-        scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
+        place = Path(os.path.realpath(settings.store_dir))
+        scope = Scope(ignores, place)
         on_disk = scan(settings.roots, settings.max_file_bytes, scope)
         if not options.allow_empty:
             check_roots_present(on_disk, live.files, settings.roots)
-        previous = live.snapshot.manifest.regime if live.snapshot else None
-        if previous and not options.rebuild:
-            choice = choose_for_existing(settings, previous)
+        if live.regime and not options.rebuild:
+            choice = choose_for_existing(settings, live.regime)
         else:
-            choice = choose_for_new(settings, lambda: _is_english(on_disk, settings), previous)
+            choice = choose_for_new(settings, lambda: _is_english(on_disk, settings), live.regime)
         with closing(Ingest(store, settings, choice, live, options)) as run:
             run.report.notices += [
-                *([f"{live.damage} Rebuilding it."] if live.damage else []),
+                *([f"{live.damage} This run mends it."] if live.damage else []),
                 *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
                 *choice.notices,
+                *warnings_about(place),
             ]
             return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 
 
 @dataclass(frozen=True)
 class Live:
-    """The snapshot to build on with its files; none with why, if there is one that is damaged."""
+    """The snapshot to build on with its files, and the regime that the store has.
+
+    `damage` says what is wrong with the live snapshot; then this one is older, or none is whole.
+    """
 
     snapshot: Snapshot | None = None
     files: Sequence[FileRecord] = ()
+    regime: Regime | None = None
     damage: str = ""
 
 
 def live_snapshot(store: Store) -> Live:
-    """What is live now, as far as it can be used."""
+    """What is live now, or the newest older snapshot if that is damaged.
+
+    Raises:
+        IndexTooNew: a newer program wrote it.
+    """
     try:
-        snapshot = store.current()
-        with closing(Catalog.open(snapshot.catalog)) as catalog:
-            files = catalog.files()
-        if snapshot.manifest.regime.dimension:
-            with closing(VectorIndex.open(snapshot.chroma)) as vectors:
-                vectors.verify(snapshot.manifest.chunks)
+        return _whole(store.current())
     except NoIndexYet:
         return Live()
     except IndexUnreadable as error:
-        return Live(damage=str(error))
-    return Live(snapshot, files)
+        log.warning("%s", error)
+        damaged = Live(regime=store.last_regime(), damage=str(error))
+    for name in store.finished():
+        with suppress(IndexUnreadable):
+            older = store.open(name)
+            if older.manifest.regime == damaged.regime:
+                return replace(_whole(older), damage=damaged.damage)
+    return damaged
+
+
+def _whole(snapshot: Snapshot) -> Live:
+    manifest = snapshot.manifest
+    check_catalog(snapshot.path, manifest.seals)
+    with closing(Catalog.open(snapshot.catalog)) as catalog:
+        files = catalog.files()
+    if manifest.regime.dimension:
+        check_vectors(snapshot.path, manifest.seals)
+        with closing(VectorIndex.open(snapshot.chroma)) as vectors:
+            vectors.verify(manifest.chunks)
+    return Live(snapshot, files, manifest.regime)
 
 
 def _is_english(on_disk: Scan, settings: Settings) -> bool:
@@ -132,15 +170,15 @@ class Ingest:
         self, store: Store, settings: Settings, choice: Choice, live: Live, options: Options,
     ) -> None:  # fmt: skip
         self._store, self._settings, self._choice = store, settings, choice
-        self._live = live.snapshot
+        self._live, self._damage = live.snapshot, live.damage
         self._roots = {root.name: root for root in settings.roots}
         # A rebuild starts from nothing, while what it replaces goes on serving readers.
-        self._base = None if options.rebuild else live.snapshot
+        self._base = None if options.anew else live.snapshot
         self._indexed = live.files if self._base else ()
         self._draft: Draft | None = None
         self._options = options
         self._intake = Intake(settings.max_file_bytes, settings.secrets)
-        self._rebuilding = options.rebuild and live.snapshot is not None
+        self._rebuilding = self._base is None and live.regime is not None
         self.report = Report(embedder=choice.regime.label, dry_run=options.dry_run)
 
     def run(self, on_disk: Scan, progress: Progress) -> Report:
@@ -154,8 +192,10 @@ class Ingest:
             finally:
                 if self._draft:
                     self._draft.close()
+                    if not self.report.published:
+                        self._store.discard(self._draft.folder)
+                self._store.prune()  # also of a draft that could not even be begun
             cache.prune()
-        self._store.prune()
         return self.report
 
     def close(self) -> None:
@@ -266,6 +306,7 @@ class Ingest:
             file.version, file.document, file.chunks, file.ordered_vectors, language
         )
         self._count(file.todo)
+        log.debug("indexed %d files", self.report.indexed)
 
     def _count(self, todo: Todo) -> None:
         setattr(self.report, todo.change, getattr(self.report, todo.change) + 1)
@@ -276,9 +317,10 @@ class Ingest:
         return self._draft
 
     def _publish_if_changed(self) -> None:
-        if self._draft is None and self._base:
+        if self._draft is None and self._base and not self._damage:
             manifest = self._manifest(_counts_of(self._base))
-            if replace(manifest, created=self._base.manifest.created) == self._base.manifest:
+            old = self._base.manifest
+            if replace(manifest, created=old.created, seals=old.seals) == old:
                 return
         manifest = self._manifest(self._writable().finish())
         self._store.publish(self._writable().folder, manifest)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from local_rag.snapshots import RootState
+from local_rag.manifest import RootState
 from local_rag.walk import Skipped
 
 LISTED = 1000  # files listed in the manifest; the counts are always whole

@@ -121,7 +121,8 @@ def _is_weak(found: _Found, id_: str, thresholds: Thresholds) -> bool:
 def pending_notices(index: OpenIndex) -> list[str]:
     """What every answer from this snapshot has to say first."""
     pending = index.snapshot.manifest.pending
-    return [f"{pending} files wait to be indexed; run ingest.py."] if pending else []
+    waiting = [f"{pending} files wait to be indexed; run ingest.py."] if pending else []
+    return index.first_notices + waiting
 
 
 def rank(

@@ -7,71 +7,30 @@ always sees one whole generation. Leaves out what is inside (`vectors`, `catalog
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
 from local_rag.embedders import Regime
-from local_rag.errors import IndexUnreadable, IngestRunning, NoIndexYet, RagError
+from local_rag.errors import IndexUnreadable, IngestRunning, NoIndexYet, StoreUnwritable
+from local_rag.manifest import Manifest
+from local_rag.seals import seals_of
 
-FORMAT = 2  # of a snapshot's files; a reader refuses any other
+log = logging.getLogger(__name__)
+
+STAMP = "%Y%m%dT%H%M%S%fZ"
 KEPT = 2  # snapshots kept beside the live one
 GRACE = 60.0  # seconds after its publication in which a snapshot is never pruned
 INGEST = "Run ingest.py to build it."
-
-
-@dataclass(frozen=True)
-class RootState:
-    """A root as the snapshot saw it; `commit` is empty outside git."""
-
-    name: str
-    path: str
-    commit: str = ""
-    dirty: bool = False
-    files: int = 0
-    chunks: int = 0
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What a snapshot says of itself. `pending` counts files that still wait for an embedding."""
-
-    regime: Regime
-    recipe: str
-    roots: tuple[RootState, ...]
-    files: int
-    chunks: int
-    superseded_chunks: int
-    slots: int
-    pending: int
-    reference: tuple[float, ...] = ()
-    report: dict[str, Any] = field(default_factory=dict)
-    format: int = FORMAT
-    created: str = ""
-
-    @classmethod
-    def from_json(cls, text: str) -> Manifest:
-        """Reads what `to_json` wrote. Raises ValueError, KeyError or TypeError on other text."""
-        values = json.loads(text)
-        if values["format"] != FORMAT:
-            raise ValueError(f"format {values['format']}, this program reads {FORMAT}")
-        values["regime"] = Regime.from_json(values["regime"])
-        values["roots"] = tuple(RootState(**root) for root in values["roots"])
-        values["reference"] = tuple(values["reference"])
-        return cls(**values)
-
-    def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
 
 @dataclass(frozen=True)
@@ -124,15 +83,29 @@ class Store:
         """The published snapshot of that name.
 
         Raises:
-            IndexUnreadable: its manifest is missing, damaged or of another format.
+            IndexUnreadable: its manifest is missing, damaged or of an older format.
+            IndexTooNew: a newer program wrote it.
         """
         folder = self.path / "snapshots" / name
         try:
             manifest = Manifest.from_json((folder / "manifest.json").read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             what = f"The index's manifest cannot be read ({error})."
-            raise IndexUnreadable(what, "Run ingest.py --rebuild.") from error
+            raise IndexUnreadable(what, "Run ingest.py to mend it.") from error
         return Snapshot(folder, manifest)
+
+    def finished(self) -> list[str]:
+        """The names of all snapshots that were written to the end, the newest first."""
+        found = (self.path / "snapshots").glob("*/manifest.json")
+        return sorted((path.parent.name for path in found), reverse=True)
+
+    def last_regime(self) -> Regime | None:
+        """What the newest manifest says of its embedder, be the rest of it unreadable."""
+        for name in self.finished():
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                text = (self.path / "snapshots" / name / "manifest.json").read_bytes()
+                return Regime.from_json(json.loads(text)["regime"])
+        return None
 
     def current(self) -> Snapshot:
         """The live snapshot. Raises as `current_name` and `open` do."""
@@ -144,7 +117,7 @@ class Store:
 
         Raises:
             IngestRunning: another ingest holds it.
-            RagError: the folder cannot be created or written.
+            StoreUnwritable: the folder cannot be created or written.
         """
         lock = FileLock(self.path / "ingest.lock", timeout=0, mode=0o600)
         try:
@@ -155,7 +128,7 @@ class Store:
             raise IngestRunning(what, "Wait for it to finish.") from None
         except OSError as error:
             what = f"The store {self.path} cannot be written ({error.strerror})."
-            raise RagError(what, "Correct its permissions or RAG_STORE_DIR.") from error
+            raise StoreUnwritable(what, "Correct its permissions or RAG_STORE_DIR.") from error
         try:
             yield
         finally:
@@ -163,23 +136,32 @@ class Store:
 
     def begin(self) -> Path:
         """A new folder for a snapshot to be published."""
-        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        folder = self.path / "snapshots" / f"{stamp}-{secrets.token_hex(3)}"
+        folder = self.path / "snapshots" / f"{self._next_stamp()}-{secrets.token_hex(3)}"
         (self.path / "snapshots").mkdir(mode=0o700, exist_ok=True)
         folder.mkdir(mode=0o700)
         return folder
 
     def publish(self, folder: Path, manifest: Manifest) -> Snapshot:
         """Makes `folder` the live snapshot in one step, after all of it has reached the disk."""
+        manifest = replace(manifest, seals=seals_of(folder))
         _write(folder / "manifest.json", manifest.to_json())
         for path in [*folder.rglob("*"), folder, folder.parent]:
             _sync(path)
         pointer = self.path / f"CURRENT.{secrets.token_hex(3)}"
         _write(pointer, folder.name + "\n")
         _sync(pointer)
+        log.info("publishing %s", folder.name)
+        if (self.path / "CURRENT").is_dir():  # a file cannot replace a folder, whoever made it
+            (self.path / "CURRENT").replace(self.path / f"damaged-{secrets.token_hex(3)}")
         pointer.replace(self.path / "CURRENT")
         _sync(self.path)
+        log.info("published %s", folder.name)
         return Snapshot(folder, manifest)
+
+    def discard(self, folder: Path) -> None:
+        """Removes a draft that failed, unless it did so as the live snapshot."""
+        if folder.name != self._live_name():
+            remove(folder)
 
     def prune(self) -> None:
         """Removes drafts that were never published and snapshots that nobody can need any more.
@@ -189,21 +171,39 @@ class Store:
         for leftover in self.path.glob("CURRENT.*"):
             leftover.unlink(missing_ok=True)
         live = self._live_name()
-        folders = sorted((self.path / "snapshots").glob("*"), reverse=True)
-        published = [f for f in folders if (f / "manifest.json").is_file() and f.name != live]
-        kept = {live, *(f.name for f in published[:KEPT])}
-        kept |= {f.name for f in published if self._is_recent(f)}
-        for folder in folders:
+        older = [name for name in self.finished() if name != live]
+        kept = {live, *older[:KEPT], *(name for name in older if self._is_recent(name))}
+        for folder in sorted((self.path / "snapshots").glob("*")):
             if folder.name not in kept:
-                shutil.rmtree(folder, ignore_errors=True)  # Windows: a reader may hold a file open
+                remove(folder)
 
     def _live_name(self) -> str:
         with suppress(NoIndexYet, IndexUnreadable):
             return self.current_name()
         return ""
 
-    def _is_recent(self, folder: Path) -> bool:
-        return time.time() - folder.stat().st_mtime < GRACE
+    def _is_recent(self, name: str) -> bool:
+        """Whether it was published just now; after a clock was set back all would seem so."""
+        age = time.time() - (self.path / "snapshots" / name).stat().st_mtime
+        return abs(age) < GRACE
+
+    def _next_stamp(self) -> str:
+        """The time, or just after the newest snapshot's if the clock was set back: names sort."""
+        now = datetime.now(UTC)
+        for folder in sorted((self.path / "snapshots").glob("*"), reverse=True):
+            with suppress(ValueError):
+                newest = datetime.strptime(folder.name.partition("-")[0], STAMP).replace(tzinfo=UTC)
+                return max(now, newest + timedelta(microseconds=1)).strftime(STAMP)
+        return now.strftime(STAMP)
+
+
+def remove(folder: Path) -> None:
+    """Removes a snapshot or a draft, its manifest first: half of one must not look whole."""
+    log.info("removing %s", folder.name)
+    with suppress(OSError):
+        (folder / "manifest.json").unlink(missing_ok=True)
+    log.debug("removing the files of %s", folder.name)
+    shutil.rmtree(folder, ignore_errors=True)  # Windows: a reader may hold a file open
 
 
 def _write(path: Path, text: str) -> None:

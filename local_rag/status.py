@@ -22,11 +22,11 @@ from local_rag.finding import shown
 from local_rag.fitting import TITLE, shorten
 from local_rag.ignores import ignores_beside
 from local_rag.live import OpenIndex
+from local_rag.manifest import RootState
 from local_rag.queries import QueryEmbedder
 from local_rag.revisions import revision
 from local_rag.settings import PROJECT_DIR, Settings
 from local_rag.shown import notices_of
-from local_rag.snapshots import RootState
 from local_rag.walk import Scope
 
 LOOK = 4.0  # seconds for comparing files
@@ -136,7 +136,7 @@ def _reasons(counts: dict[str, int]) -> dict[str, int]:
 
 
 def _notices(index: OpenIndex, settings: Settings, found: Drift) -> list[str]:
-    notices = []
+    notices = index.first_notices
     configured = {root.path for root in settings.roots}
     states = index.snapshot.manifest.roots
     if len(states) > NAMED:

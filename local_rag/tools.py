@@ -107,6 +107,7 @@ class Tools:
         if not ids:
             raise BadArgument("Argument 'ids' is empty.", "Pass ids of hits of search_corpus.")
         with self.live.use() as index:
+            notices += index.first_notices
             fetched = fetch(index, ids[:MOST_IDS], before, after)
             return shown.fetch_result(index, fetched, notices, Freshness(index))
 
@@ -120,6 +121,7 @@ class Tools:
         notices: list[str] = []
         limit = within(arguments.limit, 1, MOST_FILES, "limit", notices)
         with self.live.use() as index:
+            notices += index.first_notices
             return list_files(index, arguments, limit, notices)
 
     def outline(self, arguments: OutlineArguments) -> OutlineResult:
@@ -133,6 +135,7 @@ class Tools:
         limit = within(arguments.limit, 1, MOST_MATCHES, "limit", notices)
         context = within(arguments.context, 0, MOST_CONTEXT, "context", notices)
         with self.live.use() as index:
+            notices += index.first_notices
             return grep_corpus(index, arguments, limit, context, notices)
 
     def corpus_status(self, arguments: Arguments) -> StatusResult:

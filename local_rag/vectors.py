@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from local_rag.embedders import Vector
-from local_rag.errors import IndexUnreadable
+from local_rag.errors import IndexUnreadable, RagError, StoreUnwritable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,11 +75,12 @@ class VectorIndex:
     @classmethod
     def create(cls, folder: Path) -> VectorIndex:
         """A new, empty collection in `folder`."""
-        client = _client(folder)
         configuration: Any = {"hnsw": {"space": "cosine", "ef_search": EF_SEARCH}}
-        collection = client.create_collection(
-            NAME, embedding_function=None, configuration=configuration
-        )
+        with _translated(_unwritable):
+            client = _client(folder)
+            collection = client.create_collection(
+                NAME, embedding_function=None, configuration=configuration
+            )
         return cls(client, collection)
 
     @classmethod
@@ -103,24 +104,34 @@ class VectorIndex:
         """Adds chunks whose ids are new."""
         for start in range(0, len(records), PAGE):
             page = slice(start, start + PAGE)
-            self._collection.add(
-                ids=[record.id for record in records[page]],
-                embeddings=np.stack(vectors[page]),
-                metadatas=[record.metadata() for record in records[page]],
-            )
+            with _translated(_unwritable):
+                self._collection.add(
+                    ids=[record.id for record in records[page]],
+                    embeddings=np.stack(vectors[page]),
+                    metadatas=[record.metadata() for record in records[page]],
+                )
 
     def delete(self, ids: Sequence[str]) -> None:
         """Removes chunks; ids that are absent are passed over."""
         for start in range(0, len(ids), PAGE):
-            self._collection.delete(ids=list(ids[start : start + PAGE]))
+            with _translated(_unwritable):
+                self._collection.delete(ids=list(ids[start : start + PAGE]))
 
     def update(self, records: Sequence[VectorRecord]) -> None:
         """Writes the records' metadata, and leaves their vectors as they are."""
         for start in range(0, len(records), PAGE):
             page = records[start : start + PAGE]
-            self._collection.update(
-                ids=[record.id for record in page],
-                metadatas=[record.metadata() for record in page],
+            with _translated(_unwritable):
+                self._collection.update(
+                    ids=[record.id for record in page],
+                    metadatas=[record.metadata() for record in page],
+                )
+
+    def load(self, dimension: int) -> None:
+        """Makes Chroma read all its files now: what becomes of them later does no harm."""
+        with _translated():
+            self._collection.query(
+                query_embeddings=np.eye(1, dimension, dtype=np.float32), n_results=1
             )
 
     def count(self) -> int:
@@ -154,6 +165,16 @@ class VectorIndex:
         return {
             id_: np.asarray(row, dtype=np.float32)
             for id_, row in zip(found["ids"], rows, strict=True)
+        }
+
+    def records(self, ids: Sequence[str]) -> dict[str, tuple[Vector, dict[str, Any]]]:
+        """The stored vectors and metadata of those of the ids that exist."""
+        with _translated():
+            found = self._collection.get(ids=list(ids), include=["embeddings", "metadatas"])
+        rows = found["embeddings"] if found["embeddings"] is not None else []
+        return {
+            id_: (np.asarray(row, dtype=np.float32), dict(metadata))
+            for id_, row, metadata in zip(found["ids"], rows, found["metadatas"] or [], strict=True)
         }
 
     def verify(self, expected: int) -> None:
@@ -198,14 +219,24 @@ def _client(folder: Path) -> ClientAPI:
     return chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
 
 
+def _unreadable(why: str) -> RagError:
+    return IndexUnreadable(
+        f"The vectors cannot be read ({why}).", "Run ingest.py to mend the index."
+    )
+
+
+def _unwritable(why: str) -> RagError:
+    what = f"The vectors cannot be written ({why})."
+    return StoreUnwritable(what, "See that the disk has room, then run it again.")
+
+
 @contextmanager
-def _translated() -> Iterator[None]:
-    """Chroma's failures as `IndexUnreadable`. Its Rust panics derive from BaseException."""
+def _translated(failure: Callable[[str], RagError] = _unreadable) -> Iterator[None]:
+    """Chroma's failures as ours. Its Rust panics derive from BaseException."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit, IndexUnreadable):
         raise
     except BaseException as error:
         text = str(error).strip().splitlines() or [type(error).__name__]
-        what = f"The vectors cannot be read ({text[0][:200]})."
-        raise IndexUnreadable(what, "Run ingest.py to mend the index.") from error
+        raise failure(text[0][:200]) from error

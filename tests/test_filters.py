@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from local_rag.live import LiveIndex
-from local_rag.serve import call_tool, load_tools, tool_specs
+from local_rag.serve import call_tool, load_tools
 from local_rag.settings import Settings
+from local_rag.toolbox import tool_specs
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 

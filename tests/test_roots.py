@@ -11,11 +11,12 @@ import pytest
 
 from local_rag.errors import CorpusUnavailable
 from local_rag.live import LiveIndex
+from local_rag.manifest import RootState
 from local_rag.pipeline import Options, run_ingest
 from local_rag.queries import QueryEmbedder
 from local_rag.report import Report
 from local_rag.settings import Settings
-from local_rag.snapshots import RootState, Store
+from local_rag.snapshots import Store
 from local_rag.tools import SearchArguments, Tools
 
 

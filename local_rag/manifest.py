@@ -1,0 +1,70 @@
+"""What a snapshot says of itself, in the `manifest.json` beside its files.
+
+Leaves out where snapshots lie and which one is live (`snapshots`).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from local_rag.embedders import Regime
+from local_rag.errors import IndexTooNew
+from local_rag.seals import Seal, seals_from_json
+
+FORMAT = 3  # of a snapshot's files; a reader refuses any other
+
+
+@dataclass(frozen=True)
+class RootState:
+    """A root as the snapshot saw it; `commit` is empty outside git."""
+
+    name: str
+    path: str
+    commit: str = ""
+    dirty: bool = False
+    files: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a snapshot says of itself. `pending` counts files that still wait for an embedding."""
+
+    regime: Regime
+    recipe: str
+    roots: tuple[RootState, ...]
+    files: int
+    chunks: int
+    superseded_chunks: int
+    slots: int
+    pending: int
+    reference: tuple[float, ...] = ()
+    report: dict[str, Any] = field(default_factory=dict)
+    seals: dict[str, Seal] = field(default_factory=dict)
+    format: int = FORMAT
+    created: str = ""
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Reads what `to_json` wrote. Raises ValueError, KeyError or TypeError on other text.
+
+        Raises:
+            IndexTooNew: a newer program wrote it.
+        """
+        values = json.loads(text)
+        if values["format"] > FORMAT:
+            what = "The index was written by a newer version of this program."
+            raise IndexTooNew(what, "Update this one.")
+        if values["format"] < FORMAT:
+            raise ValueError("it was written by an older version of this program")
+        values["regime"] = Regime.from_json(values["regime"])
+        values["roots"] = tuple(RootState(**root) for root in values["roots"])
+        values["seals"] = seals_from_json(values["seals"])
+        values["reference"] = tuple(values["reference"])
+        return cls(**values)
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1)

@@ -1,0 +1,107 @@
+"""What a snapshot's files were when it was published, so that damage is seen before it is used.
+
+Chroma trusts its HNSW files: a header that was cut short ends the whole process with a
+segmentation fault, and vectors that became zeros give wrong neighbours without a word. So every
+file is sealed with its size and a checksum (CRC-32 against accidents, at 3 GB/s; not against an
+attacker). Two kinds cannot be, as Chroma writes to them whenever it opens them: `chroma.sqlite3`,
+which SQLite looks through itself; and the HNSW files of a collection of under 1,000 changes, which
+are all in `chroma.sqlite3` then, so Chroma makes these files anew and reads nothing from them.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local_rag.errors import IndexUnreadable
+
+UNSEALED = frozenset({"manifest.json", "chroma.sqlite3"})
+CHROMA = "chroma.sqlite3"
+PERSISTED = "index_metadata.pickle"  # in an HNSW folder that Chroma reads and leaves as it is
+BLOCK = 1 << 20
+MEND = "Run ingest.py to mend it."
+
+
+@dataclass(frozen=True)
+class Seal:
+    """A file's size in bytes and CRC-32."""
+
+    size: int
+    crc: int
+
+    @classmethod
+    def of(cls, path: Path) -> Seal:
+        """The seal of the file as it is now. Raises OSError if it cannot be read."""
+        size = crc = 0
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                size, crc = size + len(block), zlib.crc32(block, crc)
+        return cls(size, crc)
+
+
+Seals = Mapping[str, Seal]
+"""By path from the snapshot's folder, with `/`."""
+
+
+def seals_of(folder: Path) -> dict[str, Seal]:
+    """The seals of all files of a snapshot that stay as they are."""
+    files = (p for p in folder.rglob("*") if p.is_file() and p.name not in UNSEALED)
+    lasting = (p for p in files if p.parent == folder or (p.parent / PERSISTED).is_file())
+    return {path.relative_to(folder).as_posix(): Seal.of(path) for path in sorted(lasting)}
+
+
+def seals_from_json(values: dict[str, Any]) -> dict[str, Seal]:
+    """The seals that `dataclasses.asdict` wrote."""
+    return {name: Seal(**seal) for name, seal in values.items()}
+
+
+def check_catalog(folder: Path, seals: Seals) -> None:
+    """Checks the catalogue's file.
+
+    Raises:
+        IndexUnreadable: it is not what was published.
+    """
+    _check(folder, {name: seal for name, seal in seals.items() if "/" not in name})
+
+
+def check_vectors(folder: Path, seals: Seals) -> None:
+    """Checks the files of the vector collection, before Chroma opens them.
+
+    Raises:
+        IndexUnreadable: they are not what was published.
+    """
+    _check(folder, {name: seal for name, seal in seals.items() if "/" in name})
+    _check_database(folder / "chroma" / CHROMA)
+
+
+def _check(folder: Path, seals: Seals) -> None:
+    for name, seal in seals.items():
+        path = folder / name
+        try:
+            sound = path.stat().st_size == seal.size and Seal.of(path) == seal
+        except OSError as error:
+            raise _damaged(path.name, error.strerror or "unreadable") from error
+        if not sound:
+            raise _damaged(path.name, "not as it was written")
+
+
+def _check_database(path: Path) -> None:
+    if not path.is_file():
+        raise _damaged(path.name, "missing")
+    try:
+        uri = f"{path.as_uri()}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True)) as database:
+            (answer,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        raise _damaged(path.name, str(error)) from error
+    if answer != "ok":
+        raise _damaged(path.name, str(answer).splitlines()[0])
+
+
+def _damaged(name: str, how: str) -> IndexUnreadable:
+    return IndexUnreadable(f"The index is damaged ({name}: {how}).", MEND)

@@ -1,0 +1,105 @@
+"""Looks through the live snapshot for anything that is not as it should be.
+
+More than ingest does at each run: it compares every chunk of the catalogue with its vector, its
+words and its file. Changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import numpy as np
+
+from local_rag import keywords
+from local_rag.catalog import Catalog, ChunkRecord, FileRecord
+from local_rag.errors import IndexUnreadable
+from local_rag.seals import check_catalog, check_vectors
+from local_rag.snapshots import Snapshot, Store
+from local_rag.structure import line_starts
+from local_rag.vectors import VectorIndex
+
+PAGE = 2000  # chunks whose vectors are in memory at once
+NORM = 1e-3
+
+
+def findings(store: Store) -> list[str]:
+    """What is wrong with the live snapshot, a line each; nothing if it is whole.
+
+    Raises:
+        NoIndexYet: there is none.
+        IndexTooNew: a newer program wrote it.
+    """
+    try:
+        snapshot = store.current()
+        check_catalog(snapshot.path, snapshot.manifest.seals)
+        with closing(Catalog.open(snapshot.catalog)) as catalog:
+            found = [*_in_catalog(snapshot, catalog)]
+            if snapshot.manifest.regime.dimension:
+                found += _in_vectors(snapshot, catalog)
+    except IndexUnreadable as error:
+        return [str(error)]
+    return found
+
+
+def _in_catalog(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
+    manifest = snapshot.manifest
+    yield from _differ("files in the catalogue", catalog.count("files"), manifest.files)
+    yield from _differ("chunks in the catalogue", catalog.count("chunks"), manifest.chunks)
+    retired = catalog.count("chunks", "superseded")
+    yield from _differ("superseded chunks", retired, manifest.superseded_chunks)
+    words = keywords.count(catalog.connection)
+    yield from _differ("chunks in the word index", words, manifest.chunks)
+    lost = "SELECT id FROM chunks WHERE number NOT IN (SELECT id FROM words_docsize)"
+    yield from (f"chunk {id_} is not in the word index" for (id_,) in catalog.rows(lost))
+    roots = {root.name for root in manifest.roots}
+    for file in catalog.files():
+        if file.root not in roots:
+            yield f"{file.root}:{file.path}: its root is not in the manifest"
+        text = catalog.text(file.number)
+        lines = len(line_starts(text))
+        for chunk in catalog.chunks_of(file.number):
+            if wrong := _wrong_place(chunk, text, lines):
+                yield f"{file.root}:{file.path}: chunk {chunk.id} {wrong}"
+
+
+def _wrong_place(chunk: ChunkRecord, text: str, lines: int) -> str:
+    """What is wrong with where a chunk says that it stands in its file's text."""
+    if not 1 <= chunk.first_line <= chunk.last_line <= lines:
+        return f"has lines {chunk.first_line}-{chunk.last_line} of {lines}"
+    if text[chunk.start : chunk.end] != chunk.text:
+        return "is not what its file has in its place"
+    return ""
+
+
+def _in_vectors(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
+    check_vectors(snapshot.path, snapshot.manifest.seals)
+    with closing(VectorIndex.open(snapshot.chroma)) as vectors:
+        vectors.verify(snapshot.manifest.chunks)
+        dimension = snapshot.manifest.regime.dimension
+        for file in catalog.files():
+            yield from _in_file(catalog, vectors, file, dimension)
+
+
+def _in_file(
+    catalog: Catalog, vectors: VectorIndex, file: FileRecord, dimension: int
+) -> Iterator[str]:
+    records = catalog.vector_records(file)
+    for start in range(0, len(records), PAGE):
+        page = records[start : start + PAGE]
+        stored = vectors.records([record.id for record in page])
+        for record in page:
+            name = f"{file.root}:{file.path}: chunk {record.id}"
+            if record.id not in stored:
+                yield f"{name} has no vector"
+                continue
+            vector, metadata = stored[record.id]
+            if vector.shape != (dimension,) or abs(np.linalg.norm(vector) - 1) > NORM:
+                yield f"{name} has a vector that is not of length 1"
+            if metadata != record.metadata():
+                yield f"{name} is filed with its vector as something else"
+
+
+def _differ(what: str, found: int, expected: int) -> Iterator[str]:
+    if found != expected:
+        yield f"{found} {what}, {expected} in the manifest"

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from local_rag.catalog import Catalog
+from local_rag.commands import ingest
+from local_rag.seals import seals_of
+from local_rag.snapshots import Store
+from local_rag.vectors import VectorIndex, VectorRecord
+from local_rag.verify import findings
+from tests.conftest import Corpus, Run
+from tests.fake_ollama import FakeOllama
+
+
+@pytest.fixture
+def built(corpus: Corpus, store: Store, ollama: FakeOllama, run: Run) -> Store:
+    corpus.write("a.md", "# A\n\nalpha\n")
+    corpus.write("b.md", "---\nlifecycle: superseded\n---\n# B\n\nbeta\n")
+    run()
+    return store
+
+
+def in_catalogue(store: Store, sql: str) -> None:
+    with closing(sqlite3.connect(store.current().catalog)) as database, database:
+        database.execute(sql)
+    seal_again(store)
+
+
+def seal_again(store: Store) -> None:
+    """As if the program itself had gone wrong, and no disk."""
+    snapshot = store.current()
+    manifest = replace(snapshot.manifest, seals=seals_of(snapshot.path))
+    (snapshot.path / "manifest.json").write_text(manifest.to_json(), encoding="utf-8")
+
+
+def test_a_whole_index_has_no_findings(built: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    assert findings(built) == []
+    assert ingest(["--verify"]) == 0
+    assert capsys.readouterr().out == "the index is whole\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "finding"),
+    [
+        ("DELETE FROM words WHERE rowid = 1", "1 chunks in the word index, 2 in the manifest"),
+        ("DELETE FROM chunks WHERE number = 1", "1 chunks in the catalogue, 2 in the manifest"),
+        ("UPDATE chunks SET last_line = 99", "notes:a.md: chunk .* has lines 1-99 of"),
+        ("UPDATE chunks SET text = 'x'", "notes:a.md: chunk .* is not what its file has"),
+        ("UPDATE files SET lifecycle = 'active'", "0 superseded chunks, 1 in the manifest"),
+        ("UPDATE files SET root = 'x'", "x:a.md: its root is not in the manifest"),
+        ("UPDATE chunks SET id = 'x' WHERE number = 1", "notes:a.md: chunk x has no vector"),
+    ],
+)
+def test_each_disagreement_is_a_finding_that_a_repair_mends(
+    built: Store, ollama: FakeOllama, sql: str, finding: str
+) -> None:
+    in_catalogue(built, sql)
+    assert [f for f in findings(built) if re.match(finding, f)], findings(built)
+    ollama.texts.clear()
+    assert ingest(["--verify"]) == 1
+    assert ingest(["--repair"]) == 0
+    assert ingest(["--verify"]) == 0
+    assert ollama.documents == []
+
+
+def test_a_vector_of_another_length_is_a_finding(
+    built: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(VectorIndex.open(built.current().chroma)) as vectors:
+        (record, *_) = _records(built)
+        vectors.delete([record.id])
+        vectors.add([record], [np.full(64, 0.5, dtype=np.float32)])
+    seal_again(built)
+    assert ingest(["--verify"]) == 1
+    assert "has a vector that is not of length 1" in capsys.readouterr().out
+
+
+def _records(store: Store) -> list[VectorRecord]:
+    with closing(Catalog.open(store.current().catalog)) as catalog:
+        return [r for file in catalog.files() for r in catalog.vector_records(file)]
+
+
+def test_damage_is_a_finding(built: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    built.current().catalog.write_bytes(b"")
+    assert ingest(["--verify", "--json"]) == 1
+    assert "keywords.sqlite3" in capsys.readouterr().out
+
+
+def test_without_an_index_there_is_nothing_to_verify(
+    corpus: Corpus, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ingest(["--verify"]) == 2
+    assert "There is no index yet" in capsys.readouterr().err
+    assert not store.path.exists()
+
+
+def test_a_repair_keeps_the_embedder_that_the_index_has(built: Store, ollama: FakeOllama) -> None:
+    ollama.stop()
+    assert ingest(["--repair"]) == 0
+    assert built.current().manifest.regime.kind == "ollama"
+    assert findings(built) == []
