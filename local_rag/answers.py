@@ -94,7 +94,7 @@ class SearchHit(BaseModel):
 
     def markdown(self, number: int) -> str:
         """The same for a reader."""
-        trail = " > ".join([self.title, *self.headings])
+        trail = " > ".join(dict.fromkeys([self.title, *self.headings]))
         label = f" {self.label}," if self.label else ""
         marks = [f"score {self.score:.2f}"]
         marks += [f"cosine {self.cosine:.2f}"] if self.cosine is not None else []

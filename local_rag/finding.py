@@ -6,6 +6,7 @@ Only names in the catalogue count, so no spelling of a path leads anywhere else.
 from __future__ import annotations
 
 import difflib
+import heapq
 import unicodedata
 from collections.abc import Iterable
 
@@ -17,6 +18,7 @@ from local_rag.live import OpenIndex
 
 NAMED = 8  # candidates that an error lists
 LONGEST_GUESS = 200  # characters of a name for which the nearest are looked up
+LIKELY = 200  # names that are compared in full
 ECHO = 120  # bytes of a name in an error
 
 Name = tuple[str, str]
@@ -64,8 +66,15 @@ def nearest(names: Iterable[Name], wanted: str) -> list[str]:
         key = _key(path if by_path else path.rpartition("/")[2])
         by_key.setdefault(key, []).append(shown((root, path)))
     asked = asked.partition(":")[2] or asked
-    keys = difflib.get_close_matches(asked, by_key, n=3, cutoff=0.7)
+    keys = difflib.get_close_matches(asked, _likely(by_key, asked), n=3, cutoff=0.7)
     return [name for key in keys for name in by_key[key]][:3]
+
+
+def _likely(keys: Iterable[str], asked: str) -> list[str]:
+    """The keys that share most pairs of letters: comparing 30,000 names in full takes 10 s."""
+    pairs = {asked[i : i + 2] for i in range(len(asked) - 1)} or {asked}
+    scored = ((sum(p in key for p in pairs) - abs(len(key) - len(asked)) / 2, key) for key in keys)
+    return [key for _, key in heapq.nlargest(LIKELY, scored)]
 
 
 def _exact(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:

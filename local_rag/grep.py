@@ -19,7 +19,7 @@ from local_rag.structure import line_starts
 
 SECONDS = 5.0
 PIECE = 100_000  # characters between two looks at the clock
-MEMORY = 2 << 20  # bytes that RE2 may take for an expression: how slow it can be at the worst
+MEMORY = 8 << 20  # bytes that RE2 may take for an expression; with 2 MB some took 20 times as long
 INSTALL = "Run: python -m pip install -r requirements/regex.txt. Or search without regex."
 
 Spans = Callable[[str], Iterable[tuple[int, int]]]

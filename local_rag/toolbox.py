@@ -30,9 +30,9 @@ class ToolSpec:
         """How `tools/list` shows it."""
         return types.Tool(
             name=self.name,
-            description=self.description,
-            input_schema=self.arguments.model_json_schema(),
-            output_schema=self.result.model_json_schema(),
+            description=" ".join(self.description.split()),
+            input_schema=untitled(self.arguments.model_json_schema()),
+            output_schema=untitled(self.result.model_json_schema()),
             annotations=types.ToolAnnotations(
                 read_only_hint=True,
                 idempotent_hint=True,
@@ -40,6 +40,14 @@ class ToolSpec:
                 open_world_hint=False,
             ),
         )
+
+
+def untitled(schema: Any) -> Any:
+    """A schema without the titles that pydantic makes of names: a client pays for every byte."""
+    if isinstance(schema, dict):
+        kept = {k: v for k, v in schema.items() if k != "title" or not isinstance(v, str)}
+        return {name: untitled(value) for name, value in kept.items()}
+    return [untitled(item) for item in schema] if isinstance(schema, list) else schema
 
 
 SEARCH = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.parse
 from collections.abc import Iterator
 from typing import Any
@@ -106,3 +107,14 @@ def test_instructions_and_descriptions_are_short(client: RawClient) -> None:
     for tool in client.ask("tools/list")["result"]["tools"]:
         assert len(tool["description"].encode()) < 2_000
         assert "\n\n" not in tool["description"]
+
+
+def test_schemas_are_valid_and_lean(client: RawClient) -> None:
+    answer = client.ask("tools/list")["result"]["tools"]
+    for tool in answer:
+        for schema in (tool["inputSchema"], tool["outputSchema"]):
+            assert schema["type"] == "object"
+            assert "title" not in schema
+    files = next(tool for tool in answer if tool["name"] == "get_file")
+    assert "title" in files["outputSchema"]["properties"]
+    assert len(json.dumps(answer)) < 20_000
