@@ -61,4 +61,5 @@ def logged_to(store: Path) -> Iterator[None]:
     finally:
         log.removeHandler(file)
         log.setLevel(level)
-        file.close()
+        with suppress(OSError):  # a full disk again: what is still to be written
+            file.close()

@@ -17,36 +17,35 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
+from local_rag.basis import Live, live_snapshot
 from local_rag.cache import EmbeddingCache
-from local_rag.catalog import Catalog, FileRecord
 from local_rag.chunks import chunk_document
 from local_rag.disk import writing
 from local_rag.documents import Document, NotText, parse_document
 from local_rag.draft import Counts, Draft
-from local_rag.embedders import Regime
 from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.embedders.choose import Choice, choose_for_existing, choose_for_new
 from local_rag.embedding import LiveVectors, Prepared, Resolver, keyed
-from local_rag.errors import EmbedderAway, IndexUnreadable, NoIndexYet
+from local_rag.errors import EmbedderAway, TextRejected
 from local_rag.formats import TEXT, format_of
 from local_rag.ignores import NAME, ignores_beside
 from local_rag.intake import Intake
 from local_rag.languages import guess_language
+from local_rag.likeness import SAME, known_vector, likeness
 from local_rag.manifest import Manifest, RootState
 from local_rag.places import warnings_about
 from local_rag.plan import Plan, Scan, Todo, check_roots_present, make_plan, read_version, scan
 from local_rag.report import Remark, Report, set_aside
 from local_rag.revisions import revision
-from local_rag.seals import check_catalog, check_vectors
 from local_rag.settings import Settings
 from local_rag.snapshots import Snapshot, Store
-from local_rag.vectors import VectorIndex
 from local_rag.walk import Scope, Skipped
 
 log = logging.getLogger(__name__)
 
 RECIPE = "3"  # raise it when the same bytes would give other chunks or other index terms
 LANGUAGE_SAMPLE = 50  # files
+DRIFTED = "The embedder embeds differently than for this index; run ingest.py --rebuild"
 
 
 class Progress(Protocol):
@@ -105,52 +104,6 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
             return run.preview(on_disk) if options.dry_run else run.run(on_disk, progress)
 
 
-@dataclass(frozen=True)
-class Live:
-    """The snapshot to build on with its files, and the regime that the store has.
-
-    `damage` says what is wrong with the live snapshot; then this one is older, or none is whole.
-    """
-
-    snapshot: Snapshot | None = None
-    files: Sequence[FileRecord] = ()
-    regime: Regime | None = None
-    damage: str = ""
-
-
-def live_snapshot(store: Store) -> Live:
-    """What is live now, or the newest older snapshot if that is damaged.
-
-    Raises:
-        IndexTooNew: a newer program wrote it.
-    """
-    try:
-        return _whole(store.current())
-    except NoIndexYet:
-        return Live()
-    except IndexUnreadable as error:
-        log.warning("%s", error)
-        damaged = Live(regime=store.last_regime(), damage=str(error))
-    for name in store.finished():
-        with suppress(IndexUnreadable):
-            older = store.open(name)
-            if older.manifest.regime == damaged.regime:
-                return replace(_whole(older), damage=damaged.damage)
-    return damaged
-
-
-def _whole(snapshot: Snapshot) -> Live:
-    manifest = snapshot.manifest
-    check_catalog(snapshot.path, manifest.seals)
-    with closing(Catalog.open(snapshot.catalog)) as catalog:
-        files = catalog.files()
-    if manifest.regime.dimension:
-        check_vectors(snapshot.path, manifest.seals)
-        with closing(VectorIndex.open(snapshot.chroma)) as vectors:
-            vectors.verify(manifest.chunks)
-    return Live(snapshot, files, manifest.regime)
-
-
 def _is_english(on_disk: Scan, settings: Settings) -> bool:
     roots = {root.name: root for root in settings.roots}
     texts = [found for found, _ in on_disk.versions if not (format_of(found.path) or TEXT).module]
@@ -176,6 +129,7 @@ class Ingest:
         self._base = None if options.anew else live.snapshot
         self._indexed = live.files if self._base else ()
         self._draft: Draft | None = None
+        self._reference: tuple[float, ...] = ()
         self._options = options
         self._intake = Intake(settings.max_file_bytes, settings.secrets)
         self._rebuilding = self._base is None and live.regime is not None
@@ -187,6 +141,8 @@ class Ingest:
         progress.start(len(plan.todo), sum(todo.size for todo in plan.todo))
         with closing(EmbeddingCache(self._store.cache)) as cache:
             try:
+                if plan.todo or not self._base:
+                    self._expect_likeness(cache)
                 self._index(plan, cache, progress)
                 self._publish_if_changed()
             finally:
@@ -197,6 +153,27 @@ class Ingest:
                 self._store.prune()  # also of a draft that could not even be begun
             cache.prune()
         return self.report
+
+    def _expect_likeness(self, cache: EmbeddingCache) -> None:
+        """Looks whether the embedder embeds as it did, so that no index mixes two kinds."""
+        if self._choice.embedder is None:
+            return
+        try:
+            now = known_vector(self._choice.embedder)
+        except (EmbedderAway, TextRejected) as error:
+            self._choice = replace(self._choice, embedder=None, away=str(error))
+            return
+        key = KNOWN_GOOD.key(self._choice.regime)
+        then = self._base.manifest.reference if self._base else cache.get([key]).get(key)
+        if then is not None and len(then) and likeness(now, then) < SAME:
+            if self._base:
+                self._choice = replace(self._choice, embedder=None, away=DRIFTED)
+                return
+            log.warning("the embedder has changed: what it embedded before is put away")
+            cache.clear()
+            self._live = None
+        cache.put({key: now})
+        self._reference = tuple(float(x) for x in now)
 
     def close(self) -> None:
         """Ends the process in which files were converted."""
@@ -343,22 +320,10 @@ class Ingest:
             superseded_chunks=counts.superseded_chunks,
             slots=counts.slots,
             pending=len(self.report.failed),
-            reference=self._reference(),
+            reference=self._base.manifest.reference if self._base else self._reference,
             report=self.report.lasting(),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
         )
-
-    def _reference(self) -> tuple[float, ...]:
-        """The vector of a known sentence, by which a server can tell that it embeds alike."""
-        if self._base and self._base.manifest.reference:
-            return self._base.manifest.reference
-        if self._choice.embedder is None:
-            return ()
-        try:
-            vector = self._choice.embedder.embed_documents([KNOWN_GOOD])[0]
-        except EmbedderAway:
-            return ()
-        return tuple(float(x) for x in vector)
 
 
 def _counts_of(snapshot: Snapshot) -> Counts:

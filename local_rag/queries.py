@@ -11,12 +11,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-import numpy as np
-
 from local_rag.embedders import Embedder, Passage, Regime, Vector
-from local_rag.embedders.batching import KNOWN_GOOD
 from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected, TextTooLong
 from local_rag.languages import is_foreign
+from local_rag.likeness import SAME, known_vector, likeness
 
 T = TypeVar("T")
 
@@ -24,9 +22,6 @@ SHORT = 200  # characters: a shorter query takes no less time, by the cost of a 
 OUTAGE = 10.0  # seconds for which an outage is remembered
 RECHECK = 300.0  # seconds after which the embedder is asked again who it is
 PATIENCE = 1.0  # seconds until an embedder that doesn't answer has to prove that it is up
-# Cosines measured: the same text in another batch 0.9997, another quantisation 0.999, without
-# the prefix 0.83.
-SAME = 0.99
 
 MakeEmbedder = Callable[[Regime], Embedder | None]
 
@@ -128,7 +123,7 @@ def _check(embedder: Embedder, regime: Regime, reference: tuple[float, ...]) -> 
         raise RegimeChanged(what, "Run ingest.py --rebuild.")
     if not reference:
         return
-    cosine = float(np.dot(embedder.embed_documents([KNOWN_GOOD])[0], np.array(reference)))
+    cosine = likeness(known_vector(embedder), reference)
     if cosine < SAME:
         what = f"{now.label} embeds differently than when this index was built ({cosine:.2f})."
         raise RegimeChanged(what, "Run ingest.py --rebuild.")

@@ -427,7 +427,8 @@ def test_a_damaged_cache_costs_embedding_again_and_no_more(
     corpus.write("b.md", "beta")
     assert run().exit_code == 0
     assert set(indexed(store)) == {"a.md", "b.md"}
-    assert sqlite3.connect(store.cache).execute("SELECT count(*) FROM vectors").fetchone() == (1,)
+    kept = sqlite3.connect(store.cache).execute("SELECT count(*) FROM vectors").fetchone()
+    assert kept == (2,)  # the new file's and the known sentence's
 
 
 def test_a_damaged_snapshot_is_built_anew_from_the_cache(

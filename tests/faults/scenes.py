@@ -9,8 +9,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from local_rag.basis import live_snapshot
 from local_rag.errors import NoIndexYet
-from local_rag.pipeline import live_snapshot
 from local_rag.snapshots import Store
 from tests.conftest import Corpus
 from tests.test_server import RawClient

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from local_rag.basis import live_snapshot
 from local_rag.live import open_index
-from local_rag.pipeline import live_snapshot
 from local_rag.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama

@@ -1,0 +1,165 @@
+"""The embedder failing in each of its ways: what becomes of the run, and how often it is asked."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from local_rag.catalog import Catalog
+from local_rag.snapshots import Store
+from tests.conftest import Corpus, Run
+from tests.fake_ollama import FakeOllama, Refusal
+from tests.faults.scenes import Scene, ingest
+from tests.test_pipeline import indexed
+
+Fault = Callable[[FakeOllama], None]
+
+
+def refusing(status: int, message: str = "no") -> Fault:
+    def fault(ollama: FakeOllama) -> None:
+        def refuse(texts: Sequence[str]) -> None:
+            raise Refusal(status, message)
+
+        ollama.before_embed = refuse
+
+    return fault
+
+
+def answering(change: Callable[[list[list[float]]], Any]) -> Fault:
+    def fault(ollama: FakeOllama) -> None:
+        ollama.change_vectors = change
+
+    return fault
+
+
+def cut_short(ollama: FakeOllama) -> None:
+    real = ollama.answer
+    ollama.answer = (  # type: ignore[method-assign]
+        lambda path, body: b'{"embeddings": [[0.1, 0.' if path == "/api/embed" else real(path, body)
+    )
+
+
+FAULTS: dict[str, tuple[Fault, str]] = {
+    "not running": (FakeOllama.stop, "Ollama is not running"),
+    "400": (refusing(400), "Ollama refused a text"),
+    "404": (refusing(404), "ollama pull embeddinggemma"),
+    "500": (refusing(500), "Ollama failed with status 500"),
+    "503": (refusing(503), "Ollama is busy"),
+    "403": (refusing(403), "refused the request"),
+    "body cut short": (cut_short, "unreadable"),
+    "one too few": (answering(lambda v: v[:-1]), "vectors for"),
+    "other dimension": (
+        answering(lambda v: [[*x, 0.0] for x in v]),
+        "not what the store was built",
+    ),
+    "NaN": (answering(lambda v: [[math.nan] * len(x) for x in v]), ""),
+    "null": (answering(lambda v: [[None] * len(x) for x in v]), ""),
+    "zeros": (answering(lambda v: [[0.0] * len(x) for x in v]), "not of length 1"),
+    "not of length 1": (answering(lambda v: [[y * 1.1 for y in x] for x in v]), "length 1"),
+    "others under the same name": (answering(lambda v: [x[::-1] for x in v]), "differently"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_failing_embedder_changes_nothing_says_why_and_is_asked_a_few_times(
+    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, name: str
+) -> None:
+    for number in range(12):
+        corpus.write(f"{number:02}.md", f"alpha {number}")
+    run()
+    before = indexed(store)
+    corpus.write("00.md", "beta 0")
+    corpus.write("99.md", "new 99")
+    ollama.texts.clear()
+    fault, why = FAULTS[name]
+    fault(ollama)
+    report = run()
+    assert report.exit_code == 1
+    assert [remark.path for remark in report.failed] == ["00.md", "99.md"]
+    assert all(why in remark.text for remark in report.failed), report.failed
+    assert indexed(store) == before
+    assert store.current().manifest.pending == 2
+    assert len(ollama.texts) <= 8
+
+
+def test_one_poisonous_text_in_a_thousand_costs_its_own_file_alone(
+    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run
+) -> None:
+    for number in range(1000):
+        corpus.write(f"{number:03}.md", f"note {number} {'poison' if number == 777 else ''}")
+
+    def refuse(texts: Sequence[str]) -> None:
+        if any("poison" in text for text in texts):
+            raise Refusal(500, "llama runner process has terminated")
+
+    ollama.before_embed = refuse
+    report = run()
+    assert [remark.path for remark in report.failed] == ["777.md"]
+    assert store.current().manifest.files == 999
+    assert len(ollama.texts) < 1100
+
+
+def test_an_embedder_that_has_changed_is_never_mixed_in_and_a_rebuild_takes_it_whole(
+    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", "alpha")
+    corpus.write("b.md", "beta")
+    run()
+    ollama.change_vectors = lambda vectors: [vector[::-1] for vector in vectors]
+    corpus.write("c.md", "gamma")
+    assert [remark.path for remark in run().failed] == ["c.md"]
+    ollama.texts.clear()
+    assert run(rebuild=True).exit_code == 0
+    assert len(ollama.documents) == 3
+    corpus.write("d.md", "delta")
+    assert run().exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "embedded"),
+    [
+        ("UPDATE vectors SET vector = zeroblob(length(vector))", 20),
+        ("UPDATE vectors SET vector = substr(vector, 1, 30)", 20),
+        ("UPDATE vectors SET vector = x'00'", 20),
+        ("UPDATE vectors SET used = 1", 0),
+    ],
+)
+def test_damaged_vectors_in_the_cache_are_not_believed(
+    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, sql: str, embedded: int
+) -> None:
+    for number in range(20):
+        corpus.write(f"{number:02}.md", f"alpha {number}")
+    run()
+    for name in store.finished():
+        (store.path / "snapshots" / name / "keywords.sqlite3").write_bytes(b"")
+    with closing(sqlite3.connect(store.cache)) as database, database:
+        database.execute(sql)
+    ollama.texts.clear()
+    assert run().exit_code == 0
+    assert len(ollama.documents) == embedded
+    with closing(Catalog.open(store.current().catalog)) as catalog:
+        assert len(catalog.files()) == 20
+
+
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
+def test_a_cache_with_damaged_pages_is_put_aside(
+    corpus: Corpus, store: Store, ollama: FakeOllama, part: float
+) -> None:
+    scene = Scene(corpus)
+    for number in range(20):
+        scene.write(number, 0)
+    corpus.write("long.md", "".join(f"## P{n}\n\n{'word ' * 250} {n}\n\n" for n in range(100)))
+    assert ingest().returncode == 0
+    data = bytearray(store.cache.read_bytes())
+    start = int(len(data) * part)
+    data[start : start + 20_000] = b"\xff" * 20_000
+    store.cache.write_bytes(data)
+    scene.change(1)
+    done = ingest("--rebuild")
+    assert done.returncode == 0, done.stderr
+    assert ingest("--verify").returncode == 0
