@@ -24,6 +24,11 @@ Lifecycle = Literal["active", "superseded"]
 Chunking = Literal["auto", "headings", "whole"]
 
 
+STRAY = " \t.,;\"'“”‘’"  # round a value, where somebody's editor or haste put it
+LEFT_OUT = frozenset({"false", "no", "off", "0", "never", "none", "n", "f"})
+KEPT = frozenset({"true", "yes", "on", "1", "y", "t"})
+
+
 @dataclass(frozen=True)
 class Document:
     """A parsed document. `text` is the whole file; its body starts at character `body_start`.
@@ -83,7 +88,7 @@ def _document(document: Document, keys: dict[str, Any], warnings: list[str]) -> 
         lifecycle=_lifecycle(meta, warnings),
         superseded_by=_scalar(meta.get("superseded_by")) or "",
         chunking=_chunking(meta, warnings),
-        excluded=str(meta.get("rag", "")).strip().lower() in {"false", "no", "off", "0"},
+        excluded=_excluded(meta, warnings),
         tags=_tags(meta.get("tags")),
         dated=_dated(meta),
         metadata=metadata,
@@ -120,8 +125,26 @@ def _tags(value: JsonValue) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.lstrip("#").strip() for name in names if name and name != "#"))
 
 
+def _word(value: JsonValue) -> str:
+    """A key's value as one lower-case word, also out of a list of one or of stray quotes."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return "" if value is None else " ".join(str(value).split()).strip(STRAY).lower()
+
+
+def _excluded(meta: dict[str, JsonValue], warnings: list[str]) -> bool:
+    if "rag" not in meta:
+        return False
+    value = _word(meta["rag"])
+    if value in LEFT_OUT:
+        return True
+    if value not in KEPT:
+        warnings.append(f"rag {value[:40]!r} is unknown (false leaves a document out): indexed")
+    return False
+
+
 def _lifecycle(meta: dict[str, JsonValue], warnings: list[str]) -> Lifecycle:
-    value = (_scalar(meta.get("lifecycle")) or "active").lower()
+    value = _word(meta.get("lifecycle")) or "active"
     if value == "superseded":
         return "superseded"
     if value != "active":

@@ -77,7 +77,10 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int, str | None]:
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return _obeyed_keys(block), 0, f"front matter does not parse ({reason}): taken as text"
-    return (keys, len(text) - len(body), None) if keys is not None else ({}, 0, None)
+    if keys is None:
+        hidden = _obeyed_keys(block)
+        return hidden, 0, "front matter is no mapping: taken as text" if hidden else None
+    return keys, len(text) - len(body), None
 
 
 def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
@@ -95,7 +98,7 @@ def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
 def _obeyed_keys(block: str) -> dict[str, Any]:
     """The keys that hide a document, in a block that cannot be read as a whole."""
     pattern = (
-        r"(?im)^(?:[ \t]*\")?(rag|lifecycle|superseded_by)\"?[ \t]*[:=][ \t]*"
+        r"(?im)^[ \t]*\"?(rag|lifecycle|superseded_by)\"?[ \t]*[:=][ \t]*"
         r"[\"']?([^\"'#,\r\n]+?)[\"']?,?[ \t]*(?:#[^\n]*)?\r?$"
     )
     return {match[1].lower(): match[2] for match in re.finditer(pattern, block)}

@@ -160,6 +160,8 @@ def _both_arms(
         assert index.vectors
         near = index.vectors.nearest(vector, CANDIDATES, where=scope.where)
     except (EmbedderAway, RegimeChanged, TextRejected, IndexUnreadable) as error:
+        if query.mode == "semantic":  # nothing was searched: that is no "no match"
+            raise
         notices.append(KEYWORDS_ONLY.format(reason=error))
         return _Found({}, matches, None)
     return _Found({neighbour.id: neighbour.cosine for neighbour in near}, matches, vector)
@@ -174,7 +176,7 @@ def query_vector(index: OpenIndex, embedder: QueryEmbedder, text: str) -> Vector
     if index.damage:
         raise IndexUnreadable(index.damage, "")
     if index.vectors is None:
-        raise EmbedderAway("this index has no vectors.", "To add them: ingest.py --rebuild.")
+        raise EmbedderAway("This index has no vectors.", "To add them: ingest.py --rebuild.")
     manifest = index.snapshot.manifest
     return embedder.vector(text, manifest.regime, manifest.reference)
 

@@ -80,6 +80,8 @@ class Tools:
     def search_corpus(self, arguments: SearchArguments) -> SearchResult:
         """The passages that answer a query best."""
         text = safe_text(arguments.query).strip()
+        if not text:
+            raise BadArgument("The query is empty.", "Ask a question, or give a few words.")
         notices: list[str] = []
         limit = within(arguments.limit, 1, MOST_HITS, "limit", notices)
         if len(text) > LONGEST_QUERY:

@@ -302,3 +302,34 @@ def test_a_page_that_is_retired_by_its_front_matter_is_retired() -> None:
     extract = Extract("# H\n", metadata={"lifecycle": "superseded", "rag": False})
     document = document_from(extract, FORMATS[".html"])
     assert (document.title, document.lifecycle, document.excluded) == ("H", "superseded", True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["false", "FALSE.", "[false]", "“false”", "'no'", "never", "none", "0", "Off", "f"],
+)
+def test_any_plain_no_leaves_a_document_out(value: str) -> None:
+    assert parse_document(f"---\nrag: {value}\n---\nx\n".encode()).excluded
+
+
+@pytest.mark.parametrize(
+    "block", ["rag:false", "title: x\n  rag: false", "\trag: false\ntitle: [", "Rag = false"]
+)
+def test_a_no_in_front_matter_that_does_not_parse_counts_too(block: str) -> None:
+    assert parse_document(f"---\n{block}\n---\nx\n".encode()).excluded
+
+
+def test_a_value_of_rag_that_means_nothing_is_reported() -> None:
+    document = parse_document(b"---\nrag: falsch\n---\nx\n")
+    assert (document.excluded, document.warnings) == (
+        False,
+        ("rag 'falsch' is unknown (false leaves a document out): indexed",),
+    )
+
+
+@pytest.mark.parametrize(
+    "value", ["[superseded]", "superseded.", "\n  - superseded", "“Superseded”"]
+)
+def test_superseded_is_understood_in_a_list_or_with_stray_marks(value: str) -> None:
+    document = parse_document(f"---\nlifecycle: {value}\n---\nx\n".encode())
+    assert (document.lifecycle, document.warnings) == ("superseded", ())

@@ -8,7 +8,7 @@ import pytest
 from local_rag.embedders import Passage, Regime, passage_title
 from local_rag.embedders.builtin import BuiltinEmbedder
 from local_rag.embedders.ollama import client_host, is_loopback, neutralised
-from local_rag.errors import EmbedderAway, TextTooLong
+from local_rag.errors import EmbedderAway, SettingsError, TextTooLong
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,12 @@ def test_a_folder_without_a_model_says_what_is_missing(tmp_path: Path) -> None:
 )
 def test_a_servers_address_becomes_one_to_connect_to(host: str, url: str) -> None:
     assert client_host(host) == url
+
+
+@pytest.mark.parametrize("host", ["localhost:abc", "http://[", "ftp://box", "http://box:99999"])
+def test_a_host_that_is_no_address_is_named(host: str) -> None:
+    with pytest.raises(SettingsError, match="is no address"):
+        client_host(host)
 
 
 @pytest.mark.parametrize(

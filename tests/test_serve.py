@@ -78,7 +78,7 @@ def test_a_limit_out_of_range_is_clamped_and_said(
 
 
 @pytest.mark.parametrize(
-    "query", ["\ud800 alpha", "alpha \x00\x1b[2J", "\u202ealpha", "", "  ", "a" * 1_000_000]
+    "query", ["\ud800 alpha", "alpha \x00\x1b[2J", "\u202ealpha", "a" * 1_000_000]
 )
 def test_odd_characters_in_a_query_are_no_failure(
     call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, query: str
@@ -234,3 +234,23 @@ def test_text_of_documents_cannot_steer_a_terminal(
     run()
     (hit,) = hits_of(call("search_corpus", query="alpha"))
     assert (hit["title"], hit["text"]) == ("x \\x1b[31m", "alpha ]0;evil  beta")
+
+
+@pytest.mark.parametrize("query", ["", "  ", "\x00"])
+def test_an_empty_query_is_no_search_without_a_match(call: Call, query: str) -> None:
+    answer = call("search_corpus", query=query)
+    assert (answer.is_error, text_of(answer)) == (
+        True,
+        "The query is empty. Ask a question, or give a few words.",
+    )
+
+
+def test_a_search_by_meaning_that_cannot_be_made_is_an_error(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", "alpha")
+    run()
+    ollama.stop()
+    answer = call("search_corpus", query="alpha", mode="semantic")
+    assert answer.is_error
+    assert "Ollama is not running" in text_of(answer)

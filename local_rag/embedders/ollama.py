@@ -19,7 +19,13 @@ import ollama
 
 from local_rag.chunks import Budget
 from local_rag.embedders import Passage, Regime, Sizing, Vector, checked
-from local_rag.errors import EmbedderAway, EmbedderFaltered, TextRejected, TextTooLong
+from local_rag.errors import (
+    EmbedderAway,
+    EmbedderFaltered,
+    SettingsError,
+    TextRejected,
+    TextTooLong,
+)
 
 T = TypeVar("T")
 
@@ -175,12 +181,21 @@ class OllamaEmbedder:
 
 
 def client_host(host: str) -> str:
-    """The URL to connect to. A server's `0.0.0.0` or `[::]` means loopback to its client."""
+    """The URL to connect to. A server's `0.0.0.0` or `[::]` means loopback to its client.
+
+    Raises:
+        SettingsError: it is no address.
+    """
     url = host.strip() if "://" in host else f"http://{host.strip() or '127.0.0.1'}"
-    parts = urlsplit(url)
+    default_ports = {"http": 11434 if "://" not in host else 80, "https": 443}
+    try:
+        parts = urlsplit(url)
+        port = parts.port or default_ports[parts.scheme]
+    except (ValueError, KeyError):
+        what = f"OLLAMA_HOST {host[:80]!r} is no address."
+        raise SettingsError(what, "Write it as http://127.0.0.1:11434.") from None
     name = parts.hostname or "127.0.0.1"
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104 - never listened on
-    port = parts.port or {"http": 11434 if "://" not in host else 80, "https": 443}[parts.scheme]
     shown = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{shown}:{port}{parts.path.rstrip('/')}"
 
