@@ -62,3 +62,17 @@ def shared_room(sizes: list[int], room: int) -> list[int]:
         shares[i] = min(sizes[i], left // (len(sizes) - served))
         left -= shares[i]
     return shares
+
+
+def ranked_room(sizes: list[int], room: int) -> list[int]:
+    """`room` bytes shared out from the first on: each its size, up to twice an even share.
+
+    Those after it keep a third of an even share at least, as far as they need it.
+    """
+    even, left = max(0, room) // max(1, len(sizes)), max(0, room)
+    shares: list[int] = []
+    for i, size_ in enumerate(sizes):
+        kept = sum(min(later, even // 3) for later in sizes[i + 1 :])
+        shares.append(max(0, min(size_, 2 * even, left - kept)))
+        left -= shares[-1]
+    return shares

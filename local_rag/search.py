@@ -18,7 +18,7 @@ from local_rag.catalog import FileRecord
 from local_rag.embedders import Vector
 from local_rag.errors import EmbedderAway, IndexUnreadable, RegimeChanged, TextRejected
 from local_rag.filters import Filters, Scope, scope_of
-from local_rag.fitting import shared_room
+from local_rag.fitting import ranked_room
 from local_rag.fusion import SEMANTIC_WEIGHTS, Fused, fuse
 from local_rag.live import OpenIndex
 from local_rag.passages import Passage, passages
@@ -194,7 +194,7 @@ def _hits(
     files = index.catalog.files_by_number({passage.file for passage in page})
     cosines = shown.found.cosines | _cosines_of_keyword_hits(index, shown.found, page)
     texts = [index.catalog.text(p.file)[p.start : p.end] for p in page]
-    rooms = shared_room([len(text.encode("utf-8")) for text in texts], shown.room)
+    rooms = ranked_room([len(text.encode("utf-8")) for text in texts], shown.room)
     hits = []
     for passage, text, room in zip(page, texts, rooms, strict=True):
         file, id_ = files[passage.file], passage.best.id

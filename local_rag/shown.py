@@ -19,6 +19,7 @@ from local_rag.fitting import (
     TITLE,
     cost,
     prefix,
+    ranked_room,
     shared_room,
     shorten,
     size,
@@ -63,7 +64,7 @@ def search_result(
         cut = f"Only {len(shown_hits)} of {len(hits)} hits fit the answer; narrow it by path."
         result.notices = [*notices_of(notices), cut]
     for hit, text, share in zip(
-        shown_hits, texts, shared_room([cost(t) for t in texts[: len(shown_hits)]], left),
+        shown_hits, texts, ranked_room([cost(t) for t in texts[: len(shown_hits)]], left),
         strict=False,
     ):  # fmt: skip
         _cut_hit(hit, text, share)

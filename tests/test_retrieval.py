@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from local_rag.calibration import DEFAULTS
 from local_rag.embedders.builtin import BuiltinEmbedder
+from local_rag.errors import TextRejected
 from local_rag.live import LiveIndex, OpenIndex
 from local_rag.pipeline import Options, run_ingest
 from local_rag.queries import QueryEmbedder
@@ -95,7 +96,11 @@ def test_a_code_in_a_question_outweighs_what_is_only_alike(index: OpenIndex) -> 
 @given(st.text(max_size=80), st.sampled_from(["hybrid", "semantic", "keyword"]))
 def test_any_text_at_all_is_a_query(index: OpenIndex, text: str, mode: Mode) -> None:
     clean = text.encode("utf-8", "replace").decode("utf-8")
-    answer = search(index, EMBEDDER, Query(clean, 3, mode), DEFAULTS["builtin"])
+    try:
+        answer = search(index, EMBEDDER, Query(clean, 3, mode), DEFAULTS["builtin"])
+    except TextRejected:  # in a language that the embedder doesn't know, and keywords not wanted
+        assert mode == "semantic"
+        return
     assert len(answer.hits) <= 3
     assert not any("IndexUnreadable" in n or "syntax" in n for n in answer.notices)
 

@@ -5,6 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
+from local_rag.fitting import ranked_room
 from local_rag.snippets import units, window
 
 TEXTS = st.lists(
@@ -76,3 +77,17 @@ def test_without_a_matching_word_the_nearest_stretch_is_shown() -> None:
 def test_a_match_inside_a_huge_line_is_shown() -> None:
     text = "word " * 5000 + "needle " + "word " * 5000
     assert "needle" in shown(text, 300, "needle")
+
+
+@given(st.lists(st.integers(0, 5000), max_size=20), st.integers(-10, 9000))
+def test_room_goes_to_the_best_hits_first_and_no_more_than_there_is(
+    sizes: list[int], room: int
+) -> None:
+    shares = ranked_room(sizes, room)
+    assert sum(shares) <= max(0, room)
+    assert all(0 <= share <= size for share, size in zip(shares, sizes, strict=True))
+
+
+def test_the_last_hits_keep_a_third_of_an_even_share() -> None:
+    assert ranked_room([3000, 1000, 1000, 1000], 4000) == [2000, 1000, 667, 333]
+    assert ranked_room([500, 500], 4000) == [500, 500]
