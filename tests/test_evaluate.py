@@ -116,7 +116,7 @@ def test_a_mode_that_cannot_be_searched_is_no_zero(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(folder), "--embedder", "none", "--mode", "keyword,semantic"]) == 2
-    assert "error: this index has no vectors." in capsys.readouterr().out
+    assert "error: This index has no vectors." in capsys.readouterr().out
 
 
 def test_an_unknown_mode_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
