@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
-# By embedder kind; the keyword arm has the rest. Flat between 0.5 and 0.7 on every set measured.
+# By embedder kind; the keyword arm has the rest. ARCHITECTURE.md has what others gave.
 SEMANTIC_WEIGHTS = {"ollama": 0.65, "builtin": 0.5}
 
 

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, Protocol
 
 from local_rag.languages import guess_language
-from local_rag.terms import Word, words
+from local_rag.terms import Word, telling_words, words
 
 # The terms come ready, so the tokenizer must do nothing but split at blanks. `exact` holds the
 # exact terms of all the other columns, which hold stems.
@@ -132,8 +132,7 @@ def name_terms(query: str, languages: Sequence[str]) -> tuple[list[str], bool]:
 
     A name is an identifier, or a word that is the whole query.
     """
-    every = list(dict.fromkeys(words(query, languages[0] if languages else "")))
-    telling = [word for word in every if not word.stop] or every
+    telling = telling_words(query, languages[0] if languages else "")
     names = telling if len(telling) == 1 else [word for word in telling if word.identifier]
     expressions = [_as_written(word) for word in names[:LONGEST_QUERY]]
     return expressions, bool(names) and len(names) == len(telling)
@@ -198,8 +197,7 @@ def weighted_terms(query: str, languages: Sequence[str]) -> dict[str, float]:
     """
     terms: dict[str, float] = {}
     for language in languages:
-        every = list(dict.fromkeys(words(query, language)))
-        telling = [word for word in every if not word.stop] or every
+        telling = telling_words(query, language)
         for word in telling[:LONGEST_QUERY]:
             for expression, weight in _expressions(word, alone=len(telling) == 1):
                 terms[expression] = max(weight, terms.get(expression, 0.0))

@@ -58,7 +58,7 @@ class QueryEmbedder:
             known = embedder.languages
             if known and is_foreign(query, known):
                 what = f"the {regime.kind} embedder knows {', '.join(sorted(known))} alone."
-                raise TextRejected(what, "")
+                raise TextRejected(what, "An index built with Ollama knows more languages.")
             began = self._clock()
             vector = embedder.embed_query(query)
             self._pace = (self._clock() - began) / max(len(query), SHORT)

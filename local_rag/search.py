@@ -24,7 +24,7 @@ from local_rag.live import OpenIndex
 from local_rag.passages import Passage, passages
 from local_rag.queries import QueryEmbedder
 from local_rag.snippets import window
-from local_rag.terms import words
+from local_rag.terms import telling_words, words
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
@@ -272,6 +272,5 @@ class _Windows:
 
 def stem_weights(query: str, language: str) -> dict[str, float]:
     """The query's stems, each with what it tells: long ones are rarer than short ones."""
-    found = list(words(query, language))
-    telling = [word for word in found if not word.stop] or found
+    telling = telling_words(query, language)
     return {stem: 1.0 + min(len(stem), 12) / 12 for word in telling for stem in word.stems}

@@ -99,6 +99,12 @@ def words(text: str, language: str) -> Iterator[Word]:
         yield from _words(match[0], language)
 
 
+def telling_words(text: str, language: str) -> list[Word]:
+    """The different words of a query in order, without stop words unless there is nothing else."""
+    every = list(dict.fromkeys(words(text, language)))
+    return [word for word in every if not word.stop] or every
+
+
 @lru_cache(maxsize=CACHED)
 def _words(token: str, language: str) -> tuple[Word, ...]:
     runs = RUN.findall(token) if UNSPACED_START.search(token) else [token]
