@@ -97,6 +97,21 @@ def test_every_mode_that_the_store_allows_is_compared(
         assert row in shown
 
 
+def test_a_query_without_a_vector_is_counted_and_answered_by_keywords_in_hybrid(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "docs" / "a.md").write_text("Резервная копия базы каждую ночь.", encoding="utf-8")
+    query = json.dumps({"id": "1", "text": "когда делается резервная копия?"})
+    (folder / "queries.jsonl").write_text(query + "\n", encoding="utf-8")
+    out = tmp_path / "out.json"
+    assert main([str(folder), "--embedder", "builtin", "--json", str(out)]) == 0
+    result = json.loads(out.read_text("utf-8"))
+    assert result["without_vector"] == ["1"]
+    mrr = {mode: found["values"]["MRR"] for mode, found in result["modes"].items()}
+    assert mrr == {"keyword": {"1": 1.0}, "semantic": {"1": 0.0}, "hybrid": {"1": 1.0}}
+    assert "1 queries have no vector with this embedder" in capsys.readouterr().out
+
+
 def test_a_comparison_names_the_queries_that_moved(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a
 from local_rag import keywords
 from local_rag.commands import ShownProgress
 from local_rag.embedders.choose import for_queries
-from local_rag.errors import RagError
-from local_rag.filters import Filters, scope_of
+from local_rag.errors import RagError, TextRejected
+from local_rag.filters import Filters, Scope, scope_of
 from local_rag.live import LiveIndex, OpenIndex
 from local_rag.pipeline import Options, run_ingest
 from local_rag.queries import QueryEmbedder
@@ -49,6 +49,9 @@ def rank_documents(
 ) -> list[str]:
     """The paths of the documents of each arm's best `depth` chunks, each by its first.
 
+    A query that the embedder has no vector for is answered as search answers it: by keywords
+    alone in hybrid mode, by nothing in semantic mode.
+
     Raises:
         RagError: an arm that the mode needs cannot be searched.
     """
@@ -57,14 +60,23 @@ def rank_documents(
         found = keywords.search(index.catalog, query, depth, scope.files)
         matches = {match.id: match for match in found}
     if mode != "keyword":
-        vector = query_vector(index, embedder, query)
-        assert index.vectors
-        near = index.vectors.nearest(vector, depth, where=scope.where)
-        cosines = {neighbour.id: neighbour.cosine for neighbour in near}
+        cosines = _cosines(index, embedder, query, depth, scope)
     ids = [fused.id for fused in rank(index, query, cosines, matches, mode)]
     chunks = index.catalog.chunks(ids)
     files = index.catalog.files_by_number({chunk.file for chunk in chunks.values()})
     return list(dict.fromkeys(files[chunks[id_].file].path for id_ in ids))
+
+
+def _cosines(
+    index: OpenIndex, embedder: QueryEmbedder, query: str, depth: int, scope: Scope
+) -> dict[str, float]:
+    try:
+        vector = query_vector(index, embedder, query)
+    except TextRejected:
+        return {}  # counted by `_without_vector`
+    assert index.vectors
+    near = index.vectors.nearest(vector, depth, where=scope.where)
+    return {neighbour.id: neighbour.cosine for neighbour in near}
 
 
 def shown(values: Sequence[float], *, signed: bool = False) -> str:
@@ -98,8 +110,26 @@ def evaluate(
         return {
             "set": labels.folder.name, "embedder": manifest.regime.label, "recipe": manifest.recipe,
             "chunks": manifest.chunks, "queries": dict(labels.queries),
+            "without_vector": _without_vector(labels, index, embedder, chosen),
             "modes": {mode: _ranked(labels, index, embedder, mode) for mode in chosen},
         }  # fmt: skip
+
+
+def _without_vector(
+    labels: LabelledSet, index: OpenIndex, embedder: QueryEmbedder, modes: Sequence[str]
+) -> list[str]:
+    """The queries that the embedder refuses, such as those in a language that it doesn't know."""
+    if modes == ["keyword"]:
+        return []
+    return [id_ for id_, query in labels.queries.items() if not _embeddable(index, embedder, query)]
+
+
+def _embeddable(index: OpenIndex, embedder: QueryEmbedder, query: str) -> bool:
+    try:
+        query_vector(index, embedder, query)
+    except TextRejected:
+        return False
+    return True
 
 
 def _ranked(
@@ -130,6 +160,11 @@ def print_result(result: Mapping[str, Any], console: Console) -> None:
         pair = result["modes"][one]["values"], result["modes"][other]["values"]
         table.add_row(f"{other} - {one}", *(shown(_gains(*pair, n), signed=True) for n in MEASURES))
     console.print(table)
+    if refused := result.get("without_vector"):
+        console.print(
+            f"{len(refused)} queries have no vector with this embedder:"
+            " hybrid answers them by keywords alone, semantic not at all"
+        )
 
 
 def _gains(before: Values, after: Values, name: str) -> list[float]:
