@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import chain
 from typing import Any, Protocol
@@ -31,6 +31,7 @@ STEMS, EXACT = "- exact", "exact"  # FTS5's names for all columns but one, and f
 EXACT_WEIGHT = 0.3  # of a word of one stem as it is written
 PHRASE_WEIGHT = 0.5  # of a name's parts side by side, for each part
 COMMON = 0.1  # of the files: a language of fewer isn't tried on a query that could be in any
+NAMED = 0.3  # what a name is worth among other words; ARCHITECTURE.md has what others gave
 LONGEST_QUERY = 64  # words; a pasted page would make a query of thousands of terms
 
 
@@ -50,7 +51,8 @@ class Match:
     """A chunk that has some of a query's words; a higher `bm25` is better.
 
     `coverage` is the share of the query's stems that it has, each weighed by its rarity: 0 to 1.
-    `named` is the share of the query's names that it has as they are written.
+    `named` says how much of the query's names it has as they are written: 0 to 1 where the query
+    is names alone, else to `NAMED`.
     """
 
     id: str
@@ -95,29 +97,25 @@ def search(
 
     With `files` they are of the files of these numbers instead, in force or not.
     """
-    scores, covered = _scores(source, query)
+    languages = _languages(source, query)
+    scores, covered = _scores(source, weighted_terms(query, languages))
     kept = _kept(source, set(scores), files)
     best = sorted(kept, key=lambda number: (-scores[number], number))[:count]
     sql = "SELECT number, id FROM chunks WHERE number IN (SELECT value FROM json_each(?))"
     ids = dict(source.rows(sql, (json.dumps(best),)))
-    named = _named(source, query)
+    named = _named(source, *name_terms(query, languages))
     return [Match(ids[n], scores[n], covered.get(n, 0.0), named.get(n, 0.0)) for n in best]
 
 
-def _named(source: Rows, query: str) -> dict[int, float]:
-    """For each chunk that has any of the query's names as written, the share that it has."""
-    names, _ = name_terms(query, _languages(source, query))
+def _named(source: Rows, names: Sequence[str], alone: bool) -> dict[int, float]:
+    """For each chunk that has any of the query's names as written, `Match.named`."""
+    share = (1.0 if alone else NAMED) / max(len(names), 1)
     found: dict[int, float] = {}
     for expression in names:
         sql = "SELECT rowid FROM words WHERE words MATCH ?"
         for (number,) in source.rows(sql, (expression,)):
-            found[number] = found.get(number, 0.0) + 1 / len(names)
+            found[number] = found.get(number, 0.0) + share
     return found
-
-
-def only_names(source: Rows, query: str) -> bool:
-    """Whether the query has names and, but for stop words, nothing else."""
-    return name_terms(query, _languages(source, query))[1]
 
 
 def _as_written(word: Word) -> str:
@@ -150,8 +148,8 @@ def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set
     return numbers - {row[0] for row in source.rows(sql)}
 
 
-def _scores(source: Rows, query: str) -> tuple[dict[int, float], dict[int, float]]:
-    """The BM25 of every chunk that has any of the query's terms, and its coverage.
+def _scores(source: Rows, terms: Mapping[str, float]) -> tuple[dict[int, float], dict[int, float]]:
+    """The BM25 of every chunk that has any of the weighted terms, and its coverage.
 
     FTS5's own sum gives nothing for a word that half of the chunks have. In a folder about one
     subject those are the words that matter, so each term is asked for and weighed by itself.
@@ -161,7 +159,7 @@ def _scores(source: Rows, query: str) -> tuple[dict[int, float], dict[int, float
     scores: dict[int, float] = {}
     covered: dict[int, float] = {}
     mass = 0.0
-    for expression, weight in weighted_terms(query, _languages(source, query)).items():
+    for expression, weight in terms.items():
         rows = source.rows(sql, (expression,))
         factor = weight * _idf_ratio(total, len(rows))
         rarity = weight * math.log1p(_odds(total, len(rows))) if STEMS in expression else 0.0

@@ -31,7 +31,6 @@ Mode = Literal["hybrid", "semantic", "keyword"]
 CANDIDATES = 100  # chunks that each arm hands over
 MERGED_FROM = 3  # times the limit: how far down a neighbour is still worth joining
 LOOKING = 1.0  # seconds that an answer may take to embed stretches of a passage without a word
-NAMED = 0.3  # bonus of a chunk that has a name which the question mentions among other words
 KEYWORDS_ONLY = "Keyword matches only: {reason}"
 
 
@@ -104,7 +103,7 @@ def search(
     if scope.nothing:
         return Answer((), (*notices, scope.nothing))
     found = _both_arms(index, embedder, query, scope, notices)
-    ranked = rank(index, query.text, found.cosines, found.matches, query.mode)
+    ranked = rank(index, found.cosines, found.matches, query.mode)
     page = _page(index, ranked, query.limit)
     shown = _Windows(index, embedder, query, found)
     hits = tuple(_hits(index, shown, page, thresholds))
@@ -126,26 +125,15 @@ def pending_notices(index: OpenIndex) -> list[str]:
 
 
 def rank(
-    index: OpenIndex,
-    query: str,
-    cosines: dict[str, float],
-    matches: dict[str, keywords.Match],
-    mode: Mode,
+    index: OpenIndex, cosines: dict[str, float], matches: dict[str, keywords.Match], mode: Mode
 ) -> list[Fused]:
     """Both arms' chunks in the order of `mode`."""
     bm25 = {} if mode == "semantic" else {id_: m.bm25 for id_, m in matches.items()}
     weight = SEMANTIC_WEIGHTS.get(index.snapshot.manifest.regime.kind, 0.0)
     if not bm25 or not cosines:
         weight = 1.0 if cosines else 0.0
-    return fuse(cosines, bm25, weight, _name_bonus(index, query, matches) if bm25 else {})
-
-
-def _name_bonus(
-    index: OpenIndex, query: str, matches: dict[str, keywords.Match]
-) -> dict[str, float]:
-    """What having the query's names as written adds: all there is if it is names alone."""
-    most = 1.0 if keywords.only_names(index.catalog, query) else NAMED
-    return {id_: most * match.named for id_, match in matches.items() if match.named}
+    bonus = {id_: match.named for id_, match in matches.items() if bm25 and match.named}
+    return fuse(cosines, bm25, weight, bonus)
 
 
 def _both_arms(

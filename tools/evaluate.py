@@ -61,7 +61,7 @@ def rank_documents(
         matches = {match.id: match for match in found}
     if mode != "keyword":
         cosines = _cosines(index, embedder, query, depth, scope)
-    ids = [fused.id for fused in rank(index, query, cosines, matches, mode)]
+    ids = [fused.id for fused in rank(index, cosines, matches, mode)]
     chunks = index.catalog.chunks(ids)
     files = index.catalog.files_by_number({chunk.file for chunk in chunks.values()})
     return list(dict.fromkeys(files[chunks[id_].file].path for id_ in ids))
