@@ -6,31 +6,27 @@ Leaves out how hits are shown (`tools`) and writes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 
-from local_rag import embedders, keywords
+from local_rag import keywords
 from local_rag.calibration import Thresholds
 from local_rag.catalog import FileRecord
 from local_rag.embedders import Vector
 from local_rag.errors import EmbedderAway, IndexUnreadable, RegimeChanged, TextRejected
+from local_rag.excerpts import Excerpt, Excerpts
 from local_rag.filters import Filters, Scope, scope_of
-from local_rag.fitting import ranked_room
 from local_rag.fusion import SEMANTIC_WEIGHTS, Fused, fuse
 from local_rag.live import OpenIndex
 from local_rag.passages import Passage, passages
 from local_rag.queries import QueryEmbedder
-from local_rag.snippets import window
-from local_rag.terms import telling_words, words
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
 CANDIDATES = 100  # chunks that each arm hands over
 MERGED_FROM = 3  # times the limit: how far down a neighbour is still worth joining
-LOOKING = 1.0  # seconds that an answer may take to embed stretches of a passage without a word
 KEYWORDS_ONLY = "Keyword matches only: {reason}"
 
 
@@ -84,9 +80,18 @@ class Answer:
 class _Found:
     """What the arms found. `vector` is the query's, where it could be embedded."""
 
-    cosines: dict[str, float]
     matches: dict[str, keywords.Match]
-    vector: Vector | None
+    cosines: dict[str, float] = field(default_factory=dict)
+    vector: Vector | None = None
+
+    def coverage(self, id_: str) -> float:
+        """The share of the query's words that a chunk has."""
+        match = self.matches.get(id_)
+        return match.coverage if match else 0.0
+
+    def is_weak(self, id_: str, thresholds: Thresholds) -> bool:
+        """Whether neither arm's match with a chunk is good enough."""
+        return thresholds.is_weak(self.cosines.get(id_), self.coverage(id_))
 
 
 def search(
@@ -105,16 +110,12 @@ def search(
     found = _both_arms(index, embedder, query, scope, notices)
     ranked = rank(index, found.cosines, found.matches, query.mode)
     page = _page(index, ranked, query.limit)
-    shown = _Windows(index, embedder, query, found)
-    hits = tuple(_hits(index, shown, page, thresholds))
-    more = sum(not _is_weak(found, fused.id, thresholds) for fused in ranked)
+    found = _with_all_cosines(index, found, page)
+    shown = _excerpts(index, embedder, query, found, page)
+    hits = tuple(_hit(found, thresholds, *each) for each in shown)
+    more = sum(not found.is_weak(fused.id, thresholds) for fused in ranked)
     more -= sum(passage.merged for passage, hit in zip(page, hits, strict=True) if not hit.weak)
     return Answer(hits, tuple(notices), max(0, more))
-
-
-def _is_weak(found: _Found, id_: str, thresholds: Thresholds) -> bool:
-    match = found.matches.get(id_)
-    return thresholds.is_weak(found.cosines.get(id_), match.coverage if match else 0.0)
 
 
 def pending_notices(index: OpenIndex) -> list[str]:
@@ -142,7 +143,7 @@ def _both_arms(
     found = keywords.search(index.catalog, query.text, CANDIDATES, scope.files)
     matches = {match.id: match for match in found}
     if query.mode == "keyword":
-        return _Found({}, matches, None)
+        return _Found(matches)
     try:
         vector = query_vector(index, embedder, query.text)
         assert index.vectors
@@ -151,8 +152,8 @@ def _both_arms(
         if query.mode == "semantic":  # nothing was searched: that is no "no match"
             raise
         notices.append(KEYWORDS_ONLY.format(reason=error))
-        return _Found({}, matches, None)
-    return _Found({neighbour.id: neighbour.cosine for neighbour in near}, matches, vector)
+        return _Found(matches)
+    return _Found(matches, {neighbour.id: neighbour.cosine for neighbour in near}, vector)
 
 
 def query_vector(index: OpenIndex, embedder: QueryEmbedder, text: str) -> Vector:
@@ -176,89 +177,45 @@ def _page(index: OpenIndex, ranked: list[Fused], limit: int) -> list[Passage]:
     return passages(top, chunks, ordinals, limit)
 
 
-def _hits(
-    index: OpenIndex, shown: _Windows, page: Sequence[Passage], thresholds: Thresholds
-) -> list[Hit]:
-    files = index.catalog.files_by_number({passage.file for passage in page})
-    cosines = shown.found.cosines | _cosines_of_keyword_hits(index, shown.found, page)
-    texts = [index.catalog.text(p.file)[p.start : p.end] for p in page]
-    rooms = ranked_room([len(text.encode("utf-8")) for text in texts], shown.room)
-    hits = []
-    for passage, text, room in zip(page, texts, rooms, strict=True):
-        file, id_ = files[passage.file], passage.best.id
-        match = shown.found.matches.get(id_)
-        coverage, cosine = match.coverage if match else 0.0, cosines.get(id_)
-        span = shown.window(file, text, room)
-        start, end = span[0], span[0] + len(text[slice(*span)].rstrip())
-        first = passage.first_line + text.count("\n", 0, start)
-        hits.append(
-            Hit(
-                id=id_,
-                file=file,
-                headings=passage.chunk.headings,
-                label=passage.chunk.label,
-                first_line=first,
-                last_line=first + text.count("\n", start, end),
-                text=text[start:end],
-                cut=span != (0, len(text)),
-                score=passage.best.score,
-                cosine=cosine,
-                keyword_rank=passage.best.keyword_rank,
-                coverage=coverage,
-                weak=thresholds.is_weak(cosine, coverage),
-            )
-        )
-    return hits
-
-
-def _cosines_of_keyword_hits(
-    index: OpenIndex, found: _Found, page: Sequence[Passage]
-) -> dict[str, float]:
-    """The cosines of hits that the vector arm didn't rank, so that every hit has one."""
+def _with_all_cosines(index: OpenIndex, found: _Found, page: Sequence[Passage]) -> _Found:
+    """Adds the cosines of hits that the vector arm didn't rank, so that every hit has one."""
     missing = [p.best.id for p in page if p.best.id not in found.cosines]
     if found.vector is None or index.vectors is None or not missing:
-        return {}
+        return found
     stored = index.vectors.vectors(missing)
-    return {id_: float(np.dot(vector, found.vector)) for id_, vector in stored.items()}
+    more = {id_: float(np.dot(vector, found.vector)) for id_, vector in stored.items()}
+    return replace(found, cosines=found.cosines | more)
 
 
-class _Windows:
-    """Chooses what to show of one answer's passages."""
-
-    def __init__(
-        self, index: OpenIndex, embedder: QueryEmbedder, query: Query, found: _Found
-    ) -> None:
-        self.found, self.room = found, query.room
-        self._index, self._embedder, self._vector = index, embedder, found.vector
-        self._query, self._left = query.text, LOOKING
-        self._weights = cache(lambda language: stem_weights(query.text, language))
-
-    def window(self, file: FileRecord, text: str, room: int) -> tuple[int, int]:
-        """The span of the passage to show in `room` bytes."""
-        characters = room * len(text) // max(1, len(text.encode("utf-8")))
-        language = file.language
-
-        def terms_of(piece: str) -> set[str]:
-            return {stem for word in words(piece, language) for stem in word.stems}
-
-        return window(text, characters, terms_of, self._weights(language), self._nearest)
-
-    def _nearest(self, texts: Sequence[str]) -> int:
-        """Which of the texts is nearest to the query; the first if that would take too long."""
-        takes = self._embedder.seconds_for(sum(map(len, texts)))
-        if self._vector is None or takes > self._left:
-            return 0
-        self._left -= takes
-        manifest = self._index.snapshot.manifest
-        pieces = [embedders.Passage("", text) for text in texts]
-        try:
-            vectors = self._embedder.documents(pieces, manifest.regime, manifest.reference)
-        except (EmbedderAway, RegimeChanged, TextRejected):
-            return 0
-        return int(np.argmax([float(np.dot(v, self._vector)) for v in vectors]))
+def _excerpts(
+    index: OpenIndex, embedder: QueryEmbedder, query: Query, found: _Found, page: Sequence[Passage]
+) -> list[tuple[Passage, FileRecord, Excerpt]]:
+    """Each passage with its file and what to show of it."""
+    by_number = index.catalog.files_by_number({passage.file for passage in page})
+    files = [by_number[passage.file] for passage in page]
+    texts = [index.catalog.text(p.file)[p.start : p.end] for p in page]
+    excerpts = Excerpts(embedder, index.snapshot.manifest, query.text, found.vector)
+    shown = excerpts.choose(texts, [file.language for file in files], query.room)
+    return list(zip(page, files, shown, strict=True))
 
 
-def stem_weights(query: str, language: str) -> dict[str, float]:
-    """The query's stems, each with what it tells: long ones are rarer than short ones."""
-    telling = telling_words(query, language)
-    return {stem: 1.0 + min(len(stem), 12) / 12 for word in telling for stem in word.stems}
+def _hit(
+    found: _Found, thresholds: Thresholds, passage: Passage, file: FileRecord, excerpt: Excerpt
+) -> Hit:
+    first = passage.first_line + excerpt.before
+    id_ = passage.best.id
+    return Hit(
+        id=id_,
+        file=file,
+        headings=passage.chunk.headings,
+        label=passage.chunk.label,
+        first_line=first,
+        last_line=first + excerpt.line_ends,
+        text=excerpt.text,
+        cut=excerpt.cut,
+        score=passage.best.score,
+        cosine=found.cosines.get(id_),
+        keyword_rank=passage.best.keyword_rank,
+        coverage=found.coverage(id_),
+        weak=found.is_weak(id_, thresholds),
+    )
