@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Measures how often a whole answer is in one of the texts that a search returns.
+
+The set is a labelled one (see tools/labelled.py) with a spans.jsonl: {"query", "doc", "text"} a
+line, the exact stretches of a document that answer a query. The yardstick is fixed windows of 200
+tokens (of the built-in embedder) with 35 of overlap, ranked by cosine, the best five. The search
+may show as many bytes for each query as these have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from statistics import mean
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
+
+from local_rag.calibration import DEFAULTS
+from local_rag.chunks import TokenStarts
+from local_rag.commands import ShownProgress
+from local_rag.embedders import Embedder, Passage, Vector
+from local_rag.embedders.builtin import BuiltinEmbedder
+from local_rag.embedders.choose import for_queries, make_embedder
+from local_rag.errors import RagError
+from local_rag.live import LiveIndex
+from local_rag.pipeline import Options, run_ingest
+from local_rag.queries import QueryEmbedder
+from local_rag.search import Query, search
+from local_rag.settings import Settings
+from local_rag.snapshots import Store
+from tools.evaluate import settings_for, shown
+from tools.labelled import LabelledSet, load_set
+
+WINDOW, OVERLAP = 200, 35  # tokens
+TOP = 5  # texts of an answer
+
+Texts = Mapping[str, Sequence[str]]
+"""For each query the texts that were returned, best first."""
+
+
+def load_spans(labels: LabelledSet) -> dict[str, list[str]]:
+    """The answers to each query of the set, as they are in the documents."""
+    spans: dict[str, list[str]] = {query: [] for query in labels.queries}
+    lines = (labels.folder / "spans.jsonl").read_text(encoding="utf-8").splitlines()
+    for span in map(json.loads, filter(None, lines)):
+        if span["query"] in spans:
+            spans[span["query"]].append(span["text"])
+    return {query: texts for query, texts in spans.items() if texts}
+
+
+def whole(spans: Sequence[str], texts: Sequence[str]) -> float:
+    """The share of the spans that lie whole in one of the texts."""
+    return mean(any(span.strip() in text for text in texts) for span in spans)
+
+
+def windows(text: str, starts: Sequence[int]) -> list[str]:
+    """Fixed windows of `WINDOW` tokens, each sharing `OVERLAP` with the one before."""
+    ends = [*starts[1:], len(text)]
+    firsts = range(0, max(len(starts) - OVERLAP, 1), WINDOW - OVERLAP)
+    return [text[starts[i] : ends[min(i + WINDOW, len(starts)) - 1]] for i in firsts if starts]
+
+
+def by_windows(labels: LabelledSet, embedder: Embedder, token_starts: TokenStarts) -> Texts:
+    """The best `TOP` windows of all documents for each query."""
+    paths = sorted(path for path in (labels.folder / "docs").rglob("*") if path.is_file())
+    documents = [path.read_text(encoding="utf-8") for path in paths]
+    pieces = [piece for text in documents for piece in windows(text, token_starts(text))]
+    vectors: list[Vector] = []
+    for i in range(0, len(pieces), embedder.batch_size):
+        batch = [Passage("", piece) for piece in pieces[i : i + embedder.batch_size]]
+        vectors += embedder.embed_documents(batch)
+    matrix = np.stack(vectors)
+    return {
+        id_: [pieces[n] for n in np.argsort(-(matrix @ embedder.embed_query(query)))[:TOP]]
+        for id_, query in labels.queries.items()
+    }
+
+
+def by_search(labels: LabelledSet, settings: Settings, rooms: Mapping[str, int]) -> Texts:
+    """What the search shows for each query in so many bytes, in at most `TOP` texts."""
+    with ShownProgress(Console(stderr=True)) as progress:
+        run_ingest(settings, Options(), progress)
+    embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
+    found = {}
+    with closing(LiveIndex(Store(settings.store_dir))) as live, live.use() as index:
+        thresholds = DEFAULTS[index.snapshot.manifest.regime.kind]
+        for id_, text in labels.queries.items():
+            query = Query(text, TOP, room=rooms[id_])
+            answer = search(index, embedder, query, thresholds)
+            found[id_] = [hit.text for hit in answer.hits]
+    return found
+
+
+def print_result(spans: Mapping[str, Sequence[str]], found: Mapping[str, Texts]) -> None:
+    """A row for each way to search, and the paired difference of the two."""
+    table = Table("texts", "all of the answer", "any part of it", "bytes a query")
+    shares = {}
+    for name, texts in found.items():
+        values = [whole(spans[id_], texts[id_]) for id_ in spans]
+        shares[name] = (
+            [float(value == 1) for value in values],
+            [float(value > 0) for value in values],
+        )
+        length = mean(sum(len(text.encode("utf-8")) for text in texts[id_]) for id_ in spans)
+        table.add_row(name, *map(shown, shares[name]), f"{length:.0f}")
+    one, other = shares.values()
+    gains = ([a - b for a, b in zip(*pair, strict=True)] for pair in zip(one, other, strict=True))
+    table.add_row("difference", *(shown(gain, signed=True) for gain in gains), "")
+    Console(width=None if sys.stdout.isatty() else 100).print(table)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measures both; 2 if the documents could not be indexed or searched."""
+    parser = argparse.ArgumentParser("spans.py", description=__doc__)
+    parser.add_argument("folder", type=Path, help="a labelled set with spans.jsonl")
+    parser.add_argument("--embedder", default="ollama", choices=["ollama", "builtin"])
+    parser.add_argument("--store", type=Path, metavar="DIR", help="keep the index here, for reuse")
+    options = parser.parse_args(arguments)
+    labels = load_set(options.folder)
+    spans = load_spans(labels)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            settings = settings_for(labels, options.embedder, options.store or Path(folder))
+            embedder = make_embedder(options.embedder, settings)
+            token_starts = BuiltinEmbedder(settings.builtin_model_dir).sizing.token_starts
+            assert embedder is not None
+            fixed = by_windows(labels, embedder, token_starts)
+            rooms = {
+                id_: sum(len(text.encode("utf-8")) for text in texts)
+                for id_, texts in fixed.items()
+            }
+            ours = by_search(labels, settings, rooms)
+    except RagError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print_result(spans, {"search": ours, "windows": fixed})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
