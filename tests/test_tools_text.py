@@ -163,7 +163,18 @@ def test_a_prefix_is_the_longest_that_fits(text: str, room: int) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["notes/deep/plan.md", "notes:notes/deep/plan.md", "plan.md", "deep/plan.md"],
+    [
+        "notes/deep/plan.md",
+        "notes:notes/deep/plan.md",
+        "plan.md",
+        "deep/plan.md",
+        "./notes/deep/plan.md",
+        "notes\\deep\\plan.md",
+        ".\\deep\\plan.md",
+        "notes:plan.md",
+        "notes//deep/./plan.md",
+        "ROOT/notes/deep/plan.md",
+    ],
 )
 def test_a_file_goes_by_path_root_and_path_file_name_or_suffix(
     call: Call, corpus: Corpus, run: Run, name: str
@@ -171,7 +182,19 @@ def test_a_file_goes_by_path_root_and_path_file_name_or_suffix(
     corpus.write("notes/deep/plan.md", "alpha\n")
     corpus.write("notes/deep/myplan.md", "beta\n")
     run()
-    assert call("get_file", path=name)["text"] == "alpha\n"
+    path = name.replace("ROOT", str(corpus.path))
+    assert call("get_file", path=path)["text"] == "alpha\n"
+
+
+def test_a_folder_is_said_to_be_one(call: Call, corpus: Corpus, run: Run) -> None:
+    corpus.write("deep/plan.md", "alpha\n")
+    run()
+    for name in ("deep", "deep/", "./deep/", f"{corpus.path}/deep"):
+        error = call("get_file", path=name)["error"]
+        assert error == (
+            f"No indexed document has the path '{name}'. It is a folder: list_files(glob='{name}')."
+        )
+        assert call("list_files", glob=name)["total"] == 1
 
 
 def test_an_ambiguous_name_lists_the_candidates(call: Call, corpus: Corpus, run: Run) -> None:
@@ -183,7 +206,9 @@ def test_an_ambiguous_name_lists_the_candidates(call: Call, corpus: Corpus, run:
     assert error.endswith("notes:07/README.md and 4 more.")
 
 
-@pytest.mark.parametrize("name", ["Plan.MD", "paln.md", "DEEP\\plan.md", "deep/plam.md"])
+@pytest.mark.parametrize(
+    "name", ["Plan.MD", "paln.md", "DEEP\\plan.md", "deep/plam.md", "./plan.MD"]
+)
 def test_a_near_miss_suggests_the_nearest(call: Call, corpus: Corpus, run: Run, name: str) -> None:
     corpus.write("deep/plan.md", "alpha\n")
     run()
