@@ -95,7 +95,10 @@ def test_a_prompt_takes_its_argument(client: RawClient) -> None:
     (message,) = client.ask("prompts/get", asked)["result"]["messages"]
     assert "Who is {0} on call?" in message["content"]["text"]
     for wrong, said in (
-        ({"name": "answer_with_citations"}, "Argument 'question' is missing. Pass it."),
+        (
+            {"name": "answer_with_citations"},
+            "Argument 'question' is missing. It takes: What you want to know.",
+        ),
         ({"name": "answer_with_citations", "arguments": {"q": "x"}}, "Unknown argument 'q'."),
         ({"name": "none"}, "There is no prompt 'none'."),
     ):

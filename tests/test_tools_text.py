@@ -78,6 +78,21 @@ def test_an_id_that_is_no_more_is_an_answer(call: Call, corpus: Corpus, run: Run
     ]
 
 
+def test_an_id_that_never_was_is_an_answer_that_says_what_ids_are(
+    call: Call, corpus: Corpus, run: Run
+) -> None:
+    corpus.write("a.md", "alpha one\n")
+    run()
+    answer = call("fetch", ids=["a.md", *ids_of(call, "alpha"), "0123456789abcdef", "x" * 900])
+    assert answer["missing"] == ["a.md", "0123456789abcdef", "x" * 37 + "…"]
+    assert [document["path"] for document in answer["documents"]] == ["a.md"]
+    assert answer["notices"] == [
+        "No chunk has the id 0123456789abcdef: that document changed since; search again.",
+        f"No id is 'a.md', '{'x' * 37}…'. Ids are what search_corpus gives as id, 16 letters and "
+        "digits; to read a document by its path use get_file.",
+    ]
+
+
 def test_what_is_fetched_and_does_not_fit_is_read_on_with_the_call_given(
     call: Call, corpus: Corpus, run: Run
 ) -> None:
@@ -239,6 +254,15 @@ def test_a_line_or_column_that_is_not_there_is_said(call: Call, corpus: Corpus, 
     assert "has 2 lines, not 3" in call("get_file", path="a.md", start_line=3)["error"]
     assert "Swap them" in call("get_file", path="a.md", start_line=2, end_line=1)["error"]
     assert "not 99" in call("get_file", path="a.md", start_column=99)["error"]
+    for huge in (10**15, 10**30):
+        error = call("get_file", path="a.md", start_line=huge)["error"]
+        assert error == "The document has 2 lines, not so many. Ask for less."
+        error = call("get_file", path="a.md", start_column=huge)["error"]
+        assert error == "Line 1 has 6 characters, not so many. Ask for less."
+        error = call("get_file", path="a.md", end_line=-huge)["error"]
+        assert error == "end_line so low is before start_line 1. Swap them."
+        page = call("get_file", path="a.md", start_line=-huge)
+        assert page["notices"] == ["start_line that large is out of range: 1 taken."]
     page = call("get_file", path="a.md", start_line=-5, start_column=0)
     assert page["notices"] == [
         "start_line -5 is out of range: 1 taken.",
