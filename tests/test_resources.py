@@ -22,7 +22,7 @@ def client(corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterato
         corpus.write(f"many/{n:02}.md", f"note {n}\n")
     corpus.write("sub/Ключ & 100%.md", "# Key\n\nalpha\n")
     corpus.write("old.md", "---\nlifecycle: superseded\nsuperseded_by: new.md\n---\nold\n")
-    corpus.write("big.md", "x" * 99_990 + "\n" + "y" * 50_000)
+    corpus.write("big.md", "x" * 99_000 + "\n" + "y" * 50_000)
     (corpus.path.parent / "secret.md").write_text("secret", encoding="utf-8")
     run()
     with server() as client:
