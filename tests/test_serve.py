@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import mcp_types as types
@@ -271,6 +273,21 @@ def test_a_picture_sign_is_searched_by_meaning_where_that_can_be_done(
     run()
     assert len(hits_of(call("search_corpus", query="🦀"))) == 1
     assert "no words to look for" in text_of(call("search_corpus", query="🦀", mode="keyword"))
+
+
+def test_an_answer_looks_for_the_nearest_stretches_for_no_longer_than_a_second(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(8):
+        corpus.write(f"{n}.md", f"note{n} " * 300)
+    run()
+    call("search_corpus", query="note1")
+    busy = itertools.count(step=0.6)  # seconds: a machine on which each look takes as long
+    monkeypatch.setattr("local_rag.search.time", SimpleNamespace(monotonic=lambda: next(busy)))
+    looks: list[int] = []
+    ollama.before_embed = lambda texts: looks.append(texts[0].startswith("title: "))
+    assert len(hits_of(call("search_corpus", query="zebra", limit=8))) == 8
+    assert sum(looks) == 2
 
 
 def test_a_search_by_meaning_that_cannot_be_made_is_an_error(
