@@ -13,10 +13,10 @@ LONGEST_QUERY = 2_000
 MOST_HITS = 20
 MOST_IDS = 10
 MOST_NEIGHBOURS = 5
-LONGEST_NAME = 1_000  # characters of a path, glob, root or tag in an argument
+LONGEST_NAME = 4_096  # characters of a path, glob, root or tag in an argument: as systems have it
 
 Name = Annotated[str, Field(max_length=LONGEST_NAME)]
-Id = Annotated[str, Field(max_length=LONGEST_NAME)]
+Id = Annotated[str, Field(max_length=1_000)]
 
 
 class Arguments(BaseModel):

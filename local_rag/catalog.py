@@ -1,7 +1,7 @@
-"""The SQLite file of one snapshot: its files, its chunks, and (see `keywords`) the word index.
+"""The SQLite file of one snapshot: its files with their headings, its chunks, the word index.
 
 A published catalogue is opened immutable and may be read from several threads. Leaves out
-vectors, and any opinion about which chunk is best.
+vectors, the word index (`keywords`), and any opinion about which chunk is best.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,12 @@ CREATE TABLE chunks (
     first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
     headings TEXT NOT NULL, text TEXT NOT NULL, key BLOB NOT NULL, label TEXT NOT NULL
 );
+CREATE TABLE headings (
+    file INTEGER NOT NULL REFERENCES files (number),
+    level INTEGER NOT NULL, heading TEXT NOT NULL,
+    first_line INTEGER NOT NULL, last_line INTEGER NOT NULL
+);
+CREATE INDEX headings_of_file ON headings (file, first_line);
 CREATE INDEX files_by_lifecycle ON files (lifecycle);
 CREATE INDEX files_by_language ON files (language);
 CREATE INDEX chunks_of_file ON chunks (file, start);
@@ -89,6 +95,16 @@ class ChunkRecord:
     text: str
     key: bytes
     label: str = ""
+
+
+@dataclass(frozen=True)
+class HeadingRecord:
+    """A heading of a level from 1, and the lines from it to the next of its level or above."""
+
+    level: int
+    heading: str
+    first_line: int
+    last_line: int
 
 
 @dataclass(frozen=True)
@@ -195,6 +211,18 @@ class Catalog:
         sql = f"SELECT {CHUNK_FIELDS} FROM chunks WHERE file = ? ORDER BY start"  # noqa: S608
         return [_chunk(row) for row in self.rows(sql, (number,))]
 
+    def headings_of(self, number: int, first_line: int, limit: int) -> list[HeadingRecord]:
+        """A file's table of contents in order, from a line on."""
+        sql = (
+            "SELECT level, heading, first_line, last_line FROM headings"
+            " WHERE file = ? AND first_line >= ? ORDER BY first_line, rowid LIMIT ?"
+        )
+        return [HeadingRecord(*row) for row in self.rows(sql, (number, first_line, limit))]
+
+    def chunk_count(self, number: int) -> int:
+        """How many chunks a file has."""
+        return int(self.rows("SELECT count(*) FROM chunks WHERE file = ?", (number,))[0][0])
+
     def count(self, table: str, lifecycle: str | None = None) -> int:
         """How many `files` or `chunks` there are, of one lifecycle or of all."""
         join = "" if table == "files" else "JOIN files ON files.number = chunks.file"
@@ -223,6 +251,8 @@ class Catalog:
         language: str = "",
     ) -> list[VectorRecord]:
         """Adds a file that is not in it, with its chunks and their cache keys."""
+        from local_rag.contents import contents  # with a parser that no reader needs
+
         number = self._insert_file(version, document, language)
         front = document.text[: document.body_start]
         for id_, (chunk, key) in zip(chunk_ids(version, chunks), chunks, strict=True):
@@ -236,6 +266,10 @@ class Catalog:
             )
             keywords.add(self.connection, row.lastrowid or 0, fields, language)
             front = ""
+        self.connection.executemany(
+            "INSERT INTO headings VALUES (?, ?, ?, ?, ?)",
+            ((number, *astuple(entry)) for entry in contents(document, (c for c, _ in chunks))),
+        )
         return self.vector_records(self.files_by_number([number])[number])
 
     def _insert_file(self, version: Version, document: Document, language: str) -> int:
@@ -259,6 +293,7 @@ class Catalog:
         chunks = self.rows("SELECT number, id FROM chunks WHERE file = ?", (number,))
         keywords.remove(self.connection, [row[0] for row in chunks])
         self.connection.execute("DELETE FROM chunks WHERE file = ?", (number,))
+        self.connection.execute("DELETE FROM headings WHERE file = ?", (number,))
         self.connection.execute("DELETE FROM files WHERE number = ?", (number,))
         return [row[1] for row in chunks]
 

@@ -30,9 +30,16 @@ def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> Base
         near = difflib.get_close_matches(name[:ECHO], known, n=1)
         remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
         raise BadArgument(f"Unknown argument '{shorten(name, ECHO)}'.", remedy)
+    remedy = _described(model, first["loc"])
     if first["type"] == "missing":
-        raise BadArgument(f"Argument '{name}' is missing.", "Pass it.")
-    raise BadArgument(f"Argument '{name}': {first['msg']}.", "Correct it.")
+        raise BadArgument(f"Argument '{name}' is missing.", remedy)
+    raise BadArgument(f"Argument '{name}': {first['msg']}.", remedy)
+
+
+def _described(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """What the argument at fault is."""
+    field = model.model_fields.get(str(location[0])) if location else None
+    return f"It takes: {field.description}" if field and field.description else "Correct it."
 
 
 def _encodable(value: Any) -> Any:

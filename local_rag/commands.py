@@ -11,7 +11,7 @@ import json
 import logging
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from types import TracebackType
 
 from rich.console import Console
@@ -25,18 +25,23 @@ from rich.progress import Progress as Bar
 from rich.text import Text
 
 from local_rag.display import one_line
-from local_rag.errors import RagError
+from local_rag.errors import OutputLost, RagError
 from local_rag.logs import logged_to
 from local_rag.pipeline import Options, run_ingest
 from local_rag.report import Report
 from local_rag.settings import Settings, load_settings, unknown_variables
 from local_rag.snapshots import Store
+from local_rag.streams import say
 from local_rag.summary import NAMED, outcome, summary, table
 from local_rag.verify import findings
 
 log = logging.getLogger(__name__)
 
-EPILOG = "exit codes: 0 all indexed; 1 finished, some files skipped or failed; 2 nothing done"
+EPILOG = (
+    "exit codes: 0 all indexed; 1 finished, some files skipped or failed; 2 nothing done; "
+    "3 finished, but the report could not be printed"
+)
+UNTOLD = 3
 
 
 class ShownProgress:
@@ -95,12 +100,23 @@ def ingest(arguments: Sequence[str]) -> int:
     if options.verbose:  # our own alone: a Markdown parser logs every rule it tries
         logging.getLogger("local_rag").setLevel(logging.DEBUG)
     try:
+        return _ingested(options, console)
+    except OutputLost as error:
+        console.print(Text(f"error: {error}"))
+        return UNTOLD
+
+
+def _ingested(options: argparse.Namespace, console: Console) -> int:
+    """Does what the options say, tells what came of it, and answers the exit code."""
+    try:
         settings = load_settings()
         for name in unknown_variables():
             console.print(Text(f"warning: {name} is no setting"))
         if options.verify:
             return _verified(settings, options.json)
         report = _run(settings, options, console)
+    except OutputLost:
+        raise
     except RagError as error:
         return _failed(str(error), options.json, console)
     except KeyboardInterrupt:
@@ -111,7 +127,7 @@ def ingest(arguments: Sequence[str]) -> int:
             f"Unexpected failure: {error!r}. Nothing was published.", options.json, console
         )
     if options.json:
-        print(json.dumps(report.to_json(), ensure_ascii=False, indent=1))
+        say(json.dumps(report.to_json(), ensure_ascii=False, indent=1))
     else:
         for line in summary(report, verbose=options.verbose, counts=not console.is_terminal):
             console.print(Text(line))
@@ -135,11 +151,11 @@ def _verified(settings: Settings, as_json: bool) -> int:
     """Prints what is wrong with the live snapshot."""
     found = findings(Store(settings.store_dir))
     if as_json:
-        print(json.dumps({"findings": found, "exit_code": int(bool(found))}, ensure_ascii=False))
+        say(json.dumps({"findings": found, "exit_code": int(bool(found))}, ensure_ascii=False))
         return int(bool(found))
     for finding in found:
-        print(one_line(finding))
-    print("to mend it: ingest.py --repair" if found else "the index is whole")
+        say(one_line(finding))
+    say("to mend it: ingest.py --repair" if found else "the index is whole")
     return int(bool(found))
 
 
@@ -161,6 +177,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _failed(message: str, as_json: bool, console: Console) -> int:
     if as_json:
-        print(json.dumps({"error": message, "exit_code": 2}, ensure_ascii=False))
+        with suppress(OutputLost):  # the line below says more
+            say(json.dumps({"error": message, "exit_code": 2}, ensure_ascii=False))
     console.print(Text(f"error: {message}"))
     return 2

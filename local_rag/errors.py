@@ -78,5 +78,9 @@ class PathRefused(RagError):
     """A path leads out of its root, or no longer to the file that was indexed."""
 
 
+class OutputLost(RagError):
+    """A command's standard output is closed or full, so what it found reached nobody."""
+
+
 class BadArgument(RagError):
     """A tool was called with an argument that is missing, unknown or of the wrong kind."""

@@ -5,6 +5,7 @@ Leaves out how the room is shared (`fitting`) and where a window may be cut (`sn
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -70,7 +71,7 @@ class Excerpts:
         takes = self._embedder.seconds_for(sum(map(len, texts)))
         if self._vector is None or takes > self._left:
             return 0
-        self._left -= takes
+        began = time.monotonic()
         pieces = [embedders.Passage("", text) for text in texts]
         try:
             vectors = self._embedder.documents(
@@ -78,6 +79,8 @@ class Excerpts:
             )
         except (EmbedderAway, RegimeChanged, TextRejected):
             return 0
+        finally:  # on a busy machine it takes several times what was foreseen
+            self._left -= max(takes, time.monotonic() - began)
         return int(np.argmax([float(np.dot(v, self._vector)) for v in vectors]))
 
 

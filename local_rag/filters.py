@@ -6,8 +6,7 @@ Leaves out the ranking. A filter that lets nothing through is an answer that nam
 from __future__ import annotations
 
 import datetime
-import fnmatch
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,6 +14,8 @@ from typing import Any
 from local_rag.catalog import FileRecord
 from local_rag.errors import BadArgument
 from local_rag.live import OpenIndex
+from local_rag.manifest import RootState
+from local_rag.naming import Glob
 from local_rag.vectors import lifecycle_filter
 
 MOST_NUMBERS = 30_000  # Chroma refuses more values in one condition at about 32,000
@@ -47,7 +48,7 @@ def scope_of(index: OpenIndex, filters: Filters) -> Scope:
     Raises:
         BadArgument: a date is no date, or too many files are left to be named to Chroma.
     """
-    checks = _checks(filters)
+    checks = _checks(filters, index.snapshot.manifest.roots)
     superseded = index.snapshot.manifest.superseded_chunks
     if not checks and not filters.include_superseded:
         return Scope(None, lifecycle_filter(superseded))
@@ -61,13 +62,16 @@ def scope_of(index: OpenIndex, filters: Filters) -> Scope:
     return Scope(numbers, _where(numbers, {file.number for file in files}))
 
 
-def _checks(filters: Filters) -> list[tuple[str, Callable[[FileRecord], bool]]]:
+def _checks(
+    filters: Filters, roots: Sequence[RootState]
+) -> list[tuple[str, Callable[[FileRecord], bool]]]:
     """The filters that are set, each with its name as it was given."""
     checks: list[tuple[str, Callable[[FileRecord], bool]]] = []
     if filters.root:
         checks.append((f"root={filters.root!r}", lambda f: f.root == filters.root))
     if filters.path:
-        checks.append((f"path={filters.path!r}", lambda f: matches(f.path, filters.path)))
+        glob = Glob(filters.path, roots)
+        checks.append((f"path={filters.path!r}", lambda f: glob.fits(f.root, f.path)))
     if filters.modified_after:
         after = parse_date(filters.modified_after)
         name = f"modified_after={filters.modified_after!r}"
@@ -85,13 +89,6 @@ def _checks(filters: Filters) -> list[tuple[str, Callable[[FileRecord], bool]]]:
 def has_tag(wanted: str, file: FileRecord) -> bool:
     """Whether a document has a tag, which is given casefolded."""
     return wanted in map(str.casefold, file.tags)
-
-
-def matches(path: str, glob: str) -> bool:
-    """Whether a glob fits a path or, if it has no slash, the file's name; a folder fits whole."""
-    if fnmatch.fnmatchcase(path, glob) or fnmatch.fnmatchcase(path, glob.rstrip("/") + "/*"):
-        return True
-    return "/" not in glob and fnmatch.fnmatchcase(path.rpartition("/")[2], glob)
 
 
 def modified(file: FileRecord) -> datetime.datetime:

@@ -1,6 +1,7 @@
 """The indexed file that a name means: its path, `root:path`, or as much of its end as is unique.
 
-Only names in the catalogue count, so no spelling of a path leads anywhere else.
+Only names in the catalogue count, so no spelling of a path leads anywhere else. Leaves out what a
+spelling means (`naming`).
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import difflib
 import heapq
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from local_rag.catalog import FileRecord
-from local_rag.display import one_line
+from local_rag.display import one_line, spelled_call
 from local_rag.errors import DocumentNotFound
 from local_rag.fitting import shorten
 from local_rag.live import OpenIndex
+from local_rag.naming import Meant, meant
 
 NAMED = 8  # candidates that an error lists
 LONGEST_GUESS = 200  # characters of a name for which the nearest are looked up
@@ -32,10 +34,9 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
         DocumentNotFound: none or several go by it; the text names them or the nearest.
     """
     names = index.catalog.names()
-    either = {wanted, unicodedata.normalize("NFC", wanted)}
+    plain = meant(wanted, index.snapshot.manifest.roots)
     # Two names may differ in their Unicode form alone: as it is written comes first.
-    for matching, spellings in ((_exact, {wanted}), (_exact, either), (_by_end, either)):
-        found = list(matching(names, spellings)) if wanted else []
+    for found in _readings(names, wanted, plain) if wanted else ():
         if len(found) == 1:
             record = index.catalog.file(*found[0])
             assert record
@@ -45,9 +46,26 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
             listed = ", ".join(map(shown, found[:NAMED]))
             raise DocumentNotFound(f"{_echo(wanted)} is ambiguous.", f"Say which: {listed}{more}.")
     what = f"No indexed document has the path {_echo(wanted)}."
-    near = ", ".join(nearest(names, wanted))
-    remedy = f"Did you mean {near}?" if near else "Use a path from search_corpus or list_files."
-    raise DocumentNotFound(what, remedy)
+    raise DocumentNotFound(what, _remedy(names, wanted, plain))
+
+
+def _readings(names: list[Name], wanted: str, plain: Meant) -> Iterator[list[Name]]:
+    """The names that a text stands for, by one reading after the other."""
+    either = {wanted, unicodedata.normalize("NFC", wanted)}
+    below = [name for name in names if plain.root in (None, name[0])]
+    yield list(_exact(names, {wanted}))
+    yield list(_exact(names, either))
+    yield [name for name in below if plain.path == name[1]]
+    yield list(_by_end(names, either))
+    yield list(_by_end(below, {plain.path}))
+
+
+def _remedy(names: list[Name], wanted: str, plain: Meant) -> str:
+    folder = f"{plain.path.rstrip('/')}/"
+    if folder != "/" and any(name[1].startswith(folder) for name in names):
+        return f"It is a folder: {spelled_call('list_files', glob=one_line(wanted))}."
+    near = ", ".join(nearest(names, plain.path))
+    return f"Did you mean {near}?" if near else "Use a path from search_corpus or list_files."
 
 
 def shown(name: Name) -> str:

@@ -12,6 +12,7 @@ ANSWER = 8_000  # bytes of an answer to default arguments, structured or as text
 LARGEST = 16_000  # bytes of an answer that was asked to be longer
 TITLE = 120  # bytes of a title, a label or the name of a replacement
 TRAIL = 300  # bytes of all headings above a passage
+LONG_NUMBER = 10**12
 NOTICE = 400  # bytes of one line that says what limits an answer
 
 
@@ -40,6 +41,11 @@ def shorten(text: str, room: int) -> str:
     """`text` in at most `room` bytes, with an ellipsis where something is left out."""
     kept = prefix(text, room)
     return kept if kept == text else prefix(text, room - 3) + "…"
+
+
+def said(number: int, large: str = "that large") -> str:
+    """A number from a client as it is repeated to it: one of many digits says nothing."""
+    return str(number) if abs(number) < LONG_NUMBER else large
 
 
 def trail(headings: list[str]) -> list[str]:

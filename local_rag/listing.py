@@ -6,9 +6,10 @@ from local_rag.answers_files import ListArguments, ListedFile, ListResult
 from local_rag.catalog import FileRecord
 from local_rag.display import one_line
 from local_rag.errors import BadArgument
-from local_rag.filters import has_tag, matches, modified, parse_date
+from local_rag.filters import has_tag, modified, parse_date
 from local_rag.fitting import ANSWER, LARGEST, size
 from local_rag.live import OpenIndex
+from local_rag.naming import Glob
 from local_rag.shown import notices_of, retired, title_of
 
 USUAL = 40  # files, for which an answer has its usual length
@@ -22,7 +23,7 @@ def list_files(
     Raises:
         BadArgument: a date is none, or the cursor belongs to no document that fits.
     """
-    files = _sorted(pick(index.catalog.files(), arguments), arguments.sort)
+    files = _sorted(pick(index, arguments), arguments.sort)
     counts = index.catalog.chunk_counts()
     first = _after(files, arguments.cursor)
     if not files:
@@ -40,15 +41,16 @@ def list_files(
     return result
 
 
-def pick(files: list[FileRecord], wanted: ListArguments) -> list[FileRecord]:
+def pick(index: OpenIndex, wanted: ListArguments) -> list[FileRecord]:
     """The files that pass every filter."""
+    glob = Glob(wanted.glob, index.snapshot.manifest.roots)
     since = parse_date(wanted.changed_since) if wanted.changed_since else None
     tag = wanted.tag.lstrip("#").casefold()
     return [
         file
-        for file in files
+        for file in index.catalog.files()
         if (not wanted.root or file.root == wanted.root)
-        and (not wanted.glob or matches(file.path, wanted.glob))
+        and (not wanted.glob or glob.fits(file.root, file.path))
         and wanted.lifecycle in ("all", file.lifecycle)
         and (not tag or has_tag(tag, file))
         and (since is None or modified(file) >= since)

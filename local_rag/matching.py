@@ -5,11 +5,11 @@ from __future__ import annotations
 from local_rag.answers_files import GrepArguments, GrepFile, GrepMatch, GrepResult
 from local_rag.catalog import FileRecord
 from local_rag.display import one_line, safe_text
-from local_rag.filters import matches
 from local_rag.fitting import ANSWER, LARGEST, size
 from local_rag.freshness import is_stale
 from local_rag.grep import SECONDS, Found, LineMatch, grep, spans_of
 from local_rag.live import OpenIndex
+from local_rag.naming import Glob
 from local_rag.shown import notices_of, retired
 
 USUAL = 20  # lines, for which an answer has its usual length
@@ -28,7 +28,8 @@ def grep_corpus(
     spans = spans_of(
         arguments.pattern, regex=arguments.regex, case_sensitive=arguments.case_sensitive
     )
-    files = [file for file in index.catalog.files() if _wanted(file, arguments)]
+    glob = Glob(arguments.glob, index.snapshot.manifest.roots)
+    files = [file for file in index.catalog.files() if _wanted(file, arguments, glob)]
     if not files:
         notices.append("No indexed document fits root and glob.")
     found = grep(index.catalog, files, spans, limit)
@@ -46,11 +47,11 @@ def grep_corpus(
     return result
 
 
-def _wanted(file: FileRecord, arguments: GrepArguments) -> bool:
+def _wanted(file: FileRecord, arguments: GrepArguments, glob: Glob) -> bool:
     return (
         (arguments.include_superseded or file.lifecycle != "superseded")
         and (not arguments.root or file.root == arguments.root)
-        and (not arguments.glob or matches(file.path, arguments.glob))
+        and (not arguments.glob or glob.fits(file.root, file.path))
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from local_rag.answers_files import OutlineArguments, OutlineEntry, OutlineResult
-from local_rag.contents import contents
 from local_rag.display import one_line, spelled_call
 from local_rag.finding import find_file, shown
 from local_rag.fitting import ANSWER, TITLE, shorten, size
@@ -12,6 +11,7 @@ from local_rag.live import OpenIndex
 from local_rag.shown import notices_of, title_of
 
 NEXT_CALL = 80  # bytes of the next call beside the path
+MOST = 200  # headings looked at for one answer, more than fit
 
 
 def outline(index: OpenIndex, arguments: OutlineArguments) -> OutlineResult:
@@ -21,14 +21,13 @@ def outline(index: OpenIndex, arguments: OutlineArguments) -> OutlineResult:
         DocumentNotFound: no such document is indexed.
     """
     file = find_file(index, arguments.path)
-    text, chunks = index.catalog.text(file.number), index.catalog.chunks_of(file.number)
-    every = contents(file.path, text, chunks)
-    entries = [entry for entry in every if entry.first_line >= arguments.start_line]
+    text = index.catalog.text(file.number)
+    entries = index.catalog.headings_of(file.number, arguments.start_line, MOST)
     notices = index.first_notices
-    if not every:
-        notices.append("This document has no headings or pages; read it with get_file.")
+    if not entries and index.catalog.headings_of(file.number, 1, 1):
+        notices.append("No heading starts that far down.")
     elif not entries:
-        notices.append(f"No heading from line {shorten(str(arguments.start_line), 20)} on.")
+        notices.append("This document has no headings or pages; read it with get_file.")
     result = OutlineResult(
         root=file.root,
         path=one_line(file.path),
@@ -36,7 +35,7 @@ def outline(index: OpenIndex, arguments: OutlineArguments) -> OutlineResult:
         lifecycle=file.lifecycle,
         stale=is_stale(index, file) or None,
         total_lines=text.count("\n") + (not text.endswith("\n")),
-        chunks=len(chunks),
+        chunks=index.catalog.chunk_count(file.number),
         entries=[],
         notices=notices_of(notices),
     )

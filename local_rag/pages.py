@@ -11,7 +11,7 @@ from local_rag.answers_files import FileArguments, FileResult
 from local_rag.catalog import FileRecord
 from local_rag.display import one_line, safe_text, spelled_call
 from local_rag.finding import find_file, shown
-from local_rag.fitting import ANSWER, TITLE, shorten, size
+from local_rag.fitting import ANSWER, TITLE, said, shorten, size
 from local_rag.freshness import State, state_of
 from local_rag.live import OpenIndex
 from local_rag.reading import Page, Place, read_page
@@ -43,7 +43,7 @@ def file_result(index: OpenIndex, arguments: FileArguments) -> FileResult:
 
 def _clamped(arguments: FileArguments) -> list[str]:
     return [
-        f"{name} {shorten(str(value), 30)} is out of range: 1 taken."
+        f"{name} {said(value)} is out of range: 1 taken."
         for name, value in (
             ("start_line", arguments.start_line),
             ("start_column", arguments.start_column),

@@ -88,7 +88,9 @@ def get_prompt(name: str, arguments: dict[str, str]) -> types.GetPromptResult:
         raise BadArgument(what, f"Did you mean {prompt.argument}?")
     value = safe_text(arguments.get(prompt.argument, "")).strip()
     if not value:
-        raise BadArgument(f"Argument '{prompt.argument}' is missing.", "Pass it.")
+        raise BadArgument(
+            f"Argument '{prompt.argument}' is missing.", f"It takes: {prompt.meaning}"
+        )
     text = prompt.text.format(shorten(value, LONGEST))
     message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
     return types.GetPromptResult(description=prompt.title, messages=[message])

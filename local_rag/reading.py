@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from local_rag.errors import BadArgument
-from local_rag.fitting import prefix
+from local_rag.fitting import prefix, said
 from local_rag.structure import line_starts
 
 
@@ -65,13 +65,15 @@ def read_page(text: str, start: Place, end: int | None, room: int) -> Page:
 
 def _check(starts: list[int], lines: int, start: Place, end: int | None) -> None:
     if start.line > lines:
-        raise BadArgument(f"The document has {lines} lines, not {start.line}.", "Ask for less.")
+        raise BadArgument(
+            f"The document has {lines} lines, not {said(start.line, 'so many')}.", "Ask for less."
+        )
     if end is not None and end < start.line:
-        what = f"end_line {end} is before start_line {start.line}."
+        what = f"end_line {said(end, 'so low')} is before start_line {start.line}."
         raise BadArgument(what, "Swap them.")
     length = starts[start.line] - starts[start.line - 1]
     if start.column > max(1, length):
-        what = f"Line {start.line} has {length} characters, not {start.column}."
+        what = f"Line {start.line} has {length} characters, not {said(start.column, 'so many')}."
         raise BadArgument(what, "Ask for less.")
 
 

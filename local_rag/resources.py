@@ -14,18 +14,20 @@ from local_rag.catalog import FileRecord
 from local_rag.display import one_line, safe_text, spelled_call
 from local_rag.errors import BadArgument, DocumentNotFound
 from local_rag.finding import Name, shown
-from local_rag.fitting import TITLE, shorten
+from local_rag.fitting import ANSWER, LARGEST, TITLE, prefix, shorten, size
 from local_rag.freshness import state_of
 from local_rag.live import OpenIndex
 from local_rag.pages import banner
-from local_rag.reading import place_of
+from local_rag.reading import Place, place_of
 from local_rag.shown import title_of
 
 SCHEME = "corpus://"
 TEMPLATE = "corpus://{root}/{+path}"
-PAGE = 50  # resources in one answer
-LONGEST = 100_000  # characters of one resource
-COMPLETED = 50  # names offered for what was typed
+PAGE = 50  # resources in one answer, of LARGEST bytes
+LONGEST = 100_000  # bytes of one resource, which a person picks to have it whole
+COMPLETED = 50  # names offered for what was typed, in ANSWER bytes
+NAME = 1_000  # bytes of a resource's name, which is for people; its URI is whole
+OF_LIST = 250  # bytes of a list, or of a resource's place and banner, beside what is in it
 
 
 def uri_of(root: str, path: str) -> str:
@@ -62,11 +64,18 @@ def list_resources(index: OpenIndex, cursor: str | None) -> types.ListResourcesR
         if not places:
             raise BadArgument("The cursor is not one of this list.", "Start again without it.")
         first = places[0] + 1
-    page = files[first : first + PAGE]
-    more = first + len(page) < len(files)
+    page: list[types.Resource] = []
+    room = LARGEST - OF_LIST
+    for file in files[first : first + PAGE]:
+        added = _resource(file)
+        room -= size(added.model_dump(mode="json", by_alias=True, exclude_none=True)) + 2
+        if room < 0 and page:
+            break
+        page.append(added)
+    last = first + len(page)
     return types.ListResourcesResult(
-        resources=[_resource(file) for file in page],
-        next_cursor=str(page[-1].number) if more else None,
+        resources=page,
+        next_cursor=str(files[last - 1].number) if last < len(files) else None,
     )
 
 
@@ -90,23 +99,28 @@ def read_resource(index: OpenIndex, uri: str) -> types.ReadResourceResult:
         PathRefused: the path leads elsewhere now.
     """
     file = named_by(index, uri)
-    lines = [f"[{notice}]\n\n" for notice in banner(file, state_of(index, file))]
+    uri = uri_of(file.root, file.path)
+    lines = "".join(f"[{notice}]\n\n" for notice in banner(file, state_of(index, file)))
     text = index.catalog.text(file.number)
-    if len(text) > LONGEST:
-        place = place_of(text, text.rfind("\n", 0, LONGEST) + 1 or LONGEST)
-        rest = spelled_call(
-            "get_file",
-            path=shown((file.root, file.path)),
-            start_line=place.line,
-            start_column=place.column if place.column > 1 else None,
-        )
-        text = text[: text.rfind("\n", 0, LONGEST) + 1 or LONGEST] + f"\n[Cut. The rest: {rest}]"
+    ready, rest = len(text), ""
+    room = LONGEST - size([uri, lines]) - OF_LIST
+    if size(text) > room:
+        kept = len(prefix(text, room - 2 * size(shown((file.root, file.path)))))
+        ready = text.rfind("\n", 0, kept) + 1 or kept
+        rest = f"\n[Cut. The rest: {_call_from(file, place_of(text, ready))}]"
     content = types.TextResourceContents(
-        uri=uri_of(file.root, file.path),
-        mime_type="text/plain",
-        text="".join(lines) + safe_text(text),
+        uri=uri, mime_type="text/plain", text=lines + safe_text(text[:ready]) + rest
     )
     return types.ReadResourceResult(contents=[content])
+
+
+def _call_from(file: FileRecord, place: Place) -> str:
+    return spelled_call(
+        "get_file",
+        path=shown((file.root, file.path)),
+        start_line=place.line,
+        start_column=place.column if place.column > 1 else None,
+    )
 
 
 def complete(
@@ -121,9 +135,15 @@ def complete(
         found = [shown(name) if whole_names else one_line(name[1]) for name in fits]
     else:
         found = []
-    completion = types.Completion(
-        values=found[:COMPLETED], total=len(found), has_more=len(found) > COMPLETED
-    )
+    offered: list[str] = []
+    room = ANSWER - OF_LIST
+    for value in found[:COMPLETED]:
+        room -= size(value) + 2
+        if room < 0:
+            break
+        offered.append(value)
+    more = len(offered) < len(found)
+    completion = types.Completion(values=offered, total=len(found), has_more=more)
     return types.CompleteResult(completion=completion)
 
 
@@ -137,7 +157,7 @@ def _goes_on(name: Name, typed: str) -> bool:
 def _resource(file: FileRecord) -> types.Resource:
     return types.Resource(
         uri=uri_of(file.root, file.path),
-        name=shown((file.root, file.path)),
+        name=shorten(shown((file.root, file.path)), NAME),
         title=title_of(file),
         mime_type="text/plain",
         size=file.size,

@@ -23,6 +23,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from local_rag.complaints import complaint, set_by
 from local_rag.credentials import Secrets
 from local_rag.errors import SettingsError
 from local_rag.languages import known_languages
@@ -44,17 +45,40 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="RAG_", frozen=True, extra="forbid")
 
-    corpus_dir: Annotated[tuple[str, ...], NoDecode] = ("./sample-corpus",)
-    store_dir: Path = Path("~/.local-rag-mcp/store")
-    embedder: Literal["auto", "ollama", "builtin", "none"] = "auto"
-    model: Annotated[str, Field(min_length=1)] = "embeddinggemma"
+    # The descriptions go on from "It takes" in the error of a value that is none of these.
+    corpus_dir: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(description=f"folders, joined with '{os.pathsep}' or, in the file, as a list"),
+    ] = ("./sample-corpus",)
+    store_dir: Annotated[Path, Field(description="a folder")] = Path("~/.local-rag-mcp/store")
+    embedder: Annotated[
+        Literal["auto", "ollama", "builtin", "none"],
+        Field(description="auto, ollama, builtin or none"),
+    ] = "auto"
+    model: Annotated[
+        str,
+        Field(min_length=1, description="the name of a model in Ollama, such as embeddinggemma"),
+    ] = "embeddinggemma"
     ollama_host: Annotated[
-        str, Field(validation_alias=AliasChoices("RAG_OLLAMA_HOST", "OLLAMA_HOST"))
+        str,
+        Field(
+            validation_alias=AliasChoices("RAG_OLLAMA_HOST", "OLLAMA_HOST"),
+            description="an address, such as http://127.0.0.1:11434",
+        ),
     ] = "http://127.0.0.1:11434"
-    builtin_model_dir: Path | None = None
-    secrets: Secrets = "warn"
-    languages: Annotated[tuple[str, ...], NoDecode] = ()
-    max_file_mb: Annotated[float, Field(gt=0, le=1024)] = 5.0
+    builtin_model_dir: Annotated[
+        Path | None, Field(description="a folder with model.onnx and its vocabulary")
+    ] = None
+    secrets: Annotated[Secrets, Field(description="warn or skip")] = "warn"
+    languages: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        Field(description=f"codes such as en,ru, of these: {', '.join(known_languages())}"),
+    ] = ()
+    max_file_mb: Annotated[
+        float, Field(gt=0, le=1024, description="a number of megabytes, above 0 and up to 1024")
+    ] = 5.0
 
     @field_validator("corpus_dir", mode="before")
     @classmethod
@@ -66,8 +90,10 @@ class Settings(BaseSettings):
     @field_validator("corpus_dir")
     @classmethod
     def _at_least_one_folder(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value:
-            raise ValueError("names no folder")
+        if not value or not all(folder.strip() for folder in value):
+            raise ValueError
+        for folder in value:
+            resolve_path(Path(folder))
         return value
 
     @field_validator("languages", mode="before")
@@ -80,10 +106,15 @@ class Settings(BaseSettings):
     @field_validator("languages")
     @classmethod
     def _known_languages(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        unknown = sorted(set(value) - set(known_languages()))
-        if unknown:
-            known = ", ".join(known_languages())
-            raise ValueError(f"{unknown[0]!r} is none of {known}")
+        if set(value) - set(known_languages()):
+            raise ValueError
+        return value
+
+    @field_validator("store_dir", "builtin_model_dir", mode="before")
+    @classmethod
+    def _not_empty(cls, value: object) -> object:
+        if isinstance(value, str) and not value.strip():  # else the project's own folder
+            raise ValueError
         return value
 
     @field_validator("store_dir", "builtin_model_dir")
@@ -125,8 +156,15 @@ class Settings(BaseSettings):
 
 
 def resolve_path(path: Path) -> Path:
-    """`path` with `~` expanded, relative to the project's folder."""
-    return PROJECT_DIR / path.expanduser()
+    """`path` with `~` expanded, relative to the project's folder.
+
+    Raises:
+        ValueError: it starts with the home folder of someone who is not known here.
+    """
+    try:
+        return PROJECT_DIR / path.expanduser()
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
 
 
 def root_name(path: Path) -> str:
@@ -155,12 +193,8 @@ def load_settings() -> Settings:
     try:
         settings = Settings()
     except ValidationError as error:
-        first = error.errors()[0]
-        name = "_".join(str(part) for part in first["loc"]) or "settings"
-        where = f"the environment (RAG_{name.upper()}) or {config_file()}"
-        raise SettingsError(
-            f"Setting '{name}': {first['msg']}.", f"Correct it in {where}."
-        ) from None
+        takes = {name: field.description or "" for name, field in Settings.model_fields.items()}
+        raise complaint(error.errors()[0], takes, config_file()) from None
     except ValueError as error:  # tomllib.TOMLDecodeError, and bytes that are not UTF-8
         raise SettingsError(f"{config_file()} is not valid TOML: {error}.", "Correct it.") from None
     check_roots(settings.roots)
@@ -173,12 +207,16 @@ def check_roots(roots: tuple[Root, ...]) -> None:
     Raises:
         SettingsError: two of the roots overlap.
     """
-    for outer in roots:
-        for inner in roots:
-            if inner is not outer and inner.path.is_relative_to(outer.path):
-                raise SettingsError(
-                    f"RAG_CORPUS_DIR names {inner.path} inside {outer.path}.", "Keep one of them."
-                )
+    where = set_by("corpus_dir", config_file())
+    paths = [root.path for root in roots]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise SettingsError(f"{where} names {path} more than once.", "Name it once.")
+    for inner in paths:
+        for outer in paths:
+            if inner != outer and inner.is_relative_to(outer):
+                what = f"{where} names {inner}, which is inside {outer}."
+                raise SettingsError(what, "Name one of them.")
 
 
 def unknown_variables() -> list[str]:

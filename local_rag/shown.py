@@ -5,6 +5,7 @@ Leaves out finding them (`search`, `fetching`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ from local_rag.live import OpenIndex
 from local_rag.reading import place_of
 from local_rag.search import Hit
 
+ID = re.compile("[0-9a-f]{16}")  # as the catalogue makes them
 LEAST = 150  # bytes of text without which a passage is not worth showing
 
 
@@ -135,10 +137,16 @@ def fetch_result(
 
 
 def _missing(fetched: Fetched) -> list[str]:
-    if not fetched.missing:
-        return []
-    ids = ", ".join(shorten(one_line(id_), 40) for id_ in fetched.missing[:10])
-    return [f"No chunk has the id {ids}: that document changed since; search again."]
+    gone = [id_ for id_ in fetched.missing if ID.fullmatch(id_)]
+    never = [shorten(one_line(id_), 40) for id_ in fetched.missing if not ID.fullmatch(id_)]
+    notices = []
+    if gone:
+        what = f"No chunk has the id {', '.join(gone)}: that document changed since; search again."
+        notices.append(what)
+    if never:
+        what = f"No id is {', '.join(map(repr, never))}. Ids are what search_corpus gives as id, "
+        notices.append(f"{what}16 letters and digits; to read a document by its path use get_file.")
+    return notices
 
 
 def _documents(

@@ -19,7 +19,7 @@ from local_rag.display import one_line
 from local_rag.drift import Drift, drift
 from local_rag.errors import RagError
 from local_rag.finding import shown
-from local_rag.fitting import TITLE, shorten
+from local_rag.fitting import ANSWER, TITLE, shorten, size
 from local_rag.ignores import ignores_beside
 from local_rag.live import OpenIndex
 from local_rag.manifest import RootState
@@ -32,6 +32,7 @@ from local_rag.walk import Scope
 LOOK = 4.0  # seconds for comparing files
 GIT = 3.0  # seconds for asking git about one root
 PING = 3.0  # seconds that the embedder has to answer
+CUT = "Not all warnings, files and roots fit this answer."
 NAMED = 8  # roots, files, warnings and reasons that are listed, of each
 
 
@@ -43,7 +44,7 @@ def corpus_status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings)
     until = time.monotonic() + LOOK
     found = drift(index, settings.roots, scope, settings.max_file_bytes, until)
     warnings = [*report.get("failed", ()), *report.get("warnings", ())]
-    return StatusResult(
+    result = StatusResult(
         files=manifest.files,
         chunks=manifest.chunks,
         superseded_chunks=manifest.superseded_chunks,
@@ -64,6 +65,16 @@ def corpus_status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings)
         refresh_command=refresh_command(),
         notices=notices_of(_notices(index, settings, found)),
     )
+    _fit(result)
+    return result
+
+
+def _fit(result: StatusResult) -> None:
+    """Leaves out last what is listed by name until the rest fits an answer."""
+    for listed in (result.first_warnings, result.changes.examples, result.roots):
+        while listed and max(size(result.lean()), size(result.markdown())) > ANSWER:
+            listed.pop()
+            result.notices = [n for n in result.notices if n != CUT] + [CUT]
 
 
 def embedder_state(index: OpenIndex, embedder: QueryEmbedder) -> str:

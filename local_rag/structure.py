@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -51,6 +51,11 @@ def line_starts(text: str) -> list[int]:
 
 def blocks(text: str, syntax: Syntax = "markdown") -> list[Block]:
     """The top-level blocks of `text` in order, with nothing but blank lines between them."""
+    return list(_blocks(text, syntax))
+
+
+@lru_cache(maxsize=1)  # a document's title, chunks and contents are each asked for in turn
+def _blocks(text: str, syntax: Syntax) -> list[Block]:
     match syntax:
         case "markdown":
             return _markdown(text)

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from local_rag.errors import RagError
+from local_rag.errors import OutputLost, RagError
+from local_rag.streams import say
 
 EPILOG = "exit codes: 0 answered; 1 nothing fits; 2 failed, and the last line says what to do"
 
@@ -26,11 +27,18 @@ def main(arguments: Sequence[str]) -> int:
         failed, text, structured = _called(tool, options)
     except RagError as error:
         failed, text, structured = True, str(error), None
+    try:
+        if not failed:
+            say(json.dumps(structured, ensure_ascii=False, indent=1) if as_json else text)
+        elif as_json:
+            say(json.dumps({"error": text}, ensure_ascii=False))
+        else:
+            print(f"error: {text}", file=sys.stderr)
+    except OutputLost as error:
+        failed = True
+        print(f"error: {error}", file=sys.stderr)
     if failed:
-        print(json.dumps({"error": text}, ensure_ascii=False) if as_json else f"error: {text}",
-              file=sys.stdout if as_json else sys.stderr)  # fmt: skip
         return 2
-    print(json.dumps(structured, ensure_ascii=False, indent=1) if as_json else text)
     return 1 if structured and structured.get("hits") == [] else 0
 
 

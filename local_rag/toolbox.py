@@ -15,6 +15,8 @@ from pydantic import BaseModel
 from local_rag import answers, answers_files, answers_status
 from local_rag.tools import Tools
 
+NULL = {"type": "null"}
+
 
 @dataclass(frozen=True)
 class ToolSpec:
@@ -31,8 +33,8 @@ class ToolSpec:
         return types.Tool(
             name=self.name,
             description=" ".join(self.description.split()),
-            input_schema=untitled(self.arguments.model_json_schema()),
-            output_schema=untitled(self.result.model_json_schema()),
+            input_schema=lean_schema(self.arguments),
+            output_schema=lean_schema(self.result),
             annotations=types.ToolAnnotations(
                 read_only_hint=True,
                 idempotent_hint=True,
@@ -42,12 +44,25 @@ class ToolSpec:
         )
 
 
-def untitled(schema: Any) -> Any:
-    """A schema without the titles that pydantic makes of names: a client pays for every byte."""
-    if isinstance(schema, dict):
-        kept = {k: v for k, v in schema.items() if k != "title" or not isinstance(v, str)}
-        return {name: untitled(value) for name, value in kept.items()}
-    return [untitled(item) for item in schema] if isinstance(schema, list) else schema
+def lean_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """A model's schema in the fewest bytes: a client pays for each of them in every session."""
+    schema: dict[str, Any] = _lean(model.model_json_schema())
+    del schema["description"]  # the tool has one that says more
+    return schema
+
+
+def _lean(schema: Any) -> Any:
+    """Leaves out titles made of names, and that a field could be null: it is left out instead."""
+    if isinstance(schema, list):
+        return [_lean(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {k: v for k, v in schema.items() if not (k == "title" and isinstance(v, str))}
+    if NULL in kept.get("anyOf", ()):
+        (one,) = (option for option in kept.pop("anyOf") if option != NULL)
+        kept = one | {k: v for k, v in kept.items() if k != "default"}
+    kept.pop("maxLength", None)  # far above anything that is meant
+    return {name: _lean(value) for name, value in kept.items()}
 
 
 SEARCH = """\

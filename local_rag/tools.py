@@ -5,6 +5,7 @@ Leaves out their arguments' and results' shapes (`answers`) and the protocol (`s
 
 from __future__ import annotations
 
+import unicodedata
 from contextlib import suppress
 
 import mcp_types as types
@@ -40,7 +41,7 @@ from local_rag.display import safe_text
 from local_rag.errors import BadArgument, RagError
 from local_rag.fetching import fetch
 from local_rag.filters import Filters
-from local_rag.fitting import ANSWER, LARGEST
+from local_rag.fitting import ANSWER, LARGEST, said
 from local_rag.freshness import Freshness
 from local_rag.listing import list_files
 from local_rag.live import LiveIndex, OpenIndex
@@ -51,6 +52,7 @@ from local_rag.queries import QueryEmbedder
 from local_rag.search import Query, search
 from local_rag.settings import Settings, load_settings
 from local_rag.status import corpus_status
+from local_rag.terms import words
 
 HIT_TEXT = 5_400  # bytes of text in one answer, shared among its hits; the fields take the rest
 USUAL = 6  # hits, for which an answer has its usual length
@@ -88,6 +90,7 @@ class Tools:
             notices.append(f"The query was cut to {LONGEST_QUERY} characters.")
         query = Query(text[:LONGEST_QUERY], limit, arguments.mode, _filters(arguments), HIT_TEXT)
         with self.live.use() as index:
+            _check_words(index, query)
             answer = search(index, self._embedder, query, self._thresholds(index))
             notices += answer.notices
             if answer.hits and all(hit.weak for hit in answer.hits):
@@ -171,6 +174,15 @@ class Tools:
         return thresholds_for(self.live.store.path, index.snapshot.manifest.regime)
 
 
+def _check_words(index: OpenIndex, query: Query) -> None:
+    """Refuses a query that neither arm can look for: "no match" would not be true of it."""
+    has_sense = any(unicodedata.category(sign) == "So" for sign in query.text)  # such as an emoji
+    by_meaning = index.vectors is not None and query.mode != "keyword" and has_sense
+    if not by_meaning and next(words(query.text, ""), None) is None:
+        remedy = "Ask in words. To find signs as they are written, use grep_corpus."
+        raise BadArgument("The query has no words to look for.", remedy)
+
+
 def _filters(arguments: SearchArguments) -> Filters:
     return Filters(
         root=arguments.root,
@@ -186,6 +198,5 @@ def within(value: int, low: int, high: int, name: str, notices: list[str]) -> in
     """`value` brought into its range, which a notice says."""
     taken = min(max(value, low), high)
     if taken != value:
-        said = value if abs(value) < 10**12 else "that large"
-        notices.append(f"{name} {said} is out of range: {taken} taken.")
+        notices.append(f"{name} {said(value)} is out of range: {taken} taken.")
     return taken

@@ -22,7 +22,7 @@ def client(corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterato
         corpus.write(f"many/{n:02}.md", f"note {n}\n")
     corpus.write("sub/Ключ & 100%.md", "# Key\n\nalpha\n")
     corpus.write("old.md", "---\nlifecycle: superseded\nsuperseded_by: new.md\n---\nold\n")
-    corpus.write("big.md", "x" * 99_990 + "\n" + "y" * 50_000)
+    corpus.write("big.md", "x" * 99_000 + "\n" + "y" * 50_000)
     (corpus.path.parent / "secret.md").write_text("secret", encoding="utf-8")
     run()
     with server() as client:
@@ -95,7 +95,10 @@ def test_a_prompt_takes_its_argument(client: RawClient) -> None:
     (message,) = client.ask("prompts/get", asked)["result"]["messages"]
     assert "Who is {0} on call?" in message["content"]["text"]
     for wrong, said in (
-        ({"name": "answer_with_citations"}, "Argument 'question' is missing. Pass it."),
+        (
+            {"name": "answer_with_citations"},
+            "Argument 'question' is missing. It takes: What you want to know.",
+        ),
         ({"name": "answer_with_citations", "arguments": {"q": "x"}}, "Unknown argument 'q'."),
         ({"name": "none"}, "There is no prompt 'none'."),
     ):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import mcp_types as types
@@ -40,11 +42,15 @@ def hits_of(result: types.CallToolResult) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "Argument 'query' is missing. Pass it."),
+        ({}, "Argument 'query' is missing. It takes: A question, a few words, or an exact name,"),
         ({"qury": "x"}, "Unknown argument 'qury'. Did you mean query?"),
-        ({"query": 7}, "Argument 'query': Input should be a valid string. Correct it."),
+        ({"query": 7}, "Argument 'query': Input should be a valid string. It takes: A question,"),
         ({"query": "x", "limit": "many"}, "Argument 'limit': Input should be a valid integer"),
-        ({"query": None}, "Argument 'query': Input should be a valid string. Correct it."),
+        ({"query": None}, "Argument 'query': Input should be a valid string. It takes: A quest"),
+        (
+            {"query": "x", "tags": [1]},
+            "Argument 'tags.0': Input should be a valid string. It takes",
+        ),
     ],
 )
 def test_wrong_arguments_are_one_clear_line(
@@ -243,6 +249,45 @@ def test_an_empty_query_is_no_search_without_a_match(call: Call, query: str) -> 
         True,
         "The query is empty. Ask a question, or give a few words.",
     )
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])
+@pytest.mark.parametrize("query", ["???", "-> && !", "— …", "$ @ _"])
+def test_a_query_of_signs_alone_is_no_search_without_a_match(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, query: str, mode: str
+) -> None:
+    corpus.write("a.md", "alpha ??? -> beta")
+    run()
+    answer = call("search_corpus", query=query, mode=mode)
+    assert (answer.is_error, text_of(answer)) == (
+        True,
+        "The query has no words to look for. Ask in words. To find signs as they are written, "
+        "use grep_corpus.",
+    )
+
+
+def test_a_picture_sign_is_searched_by_meaning_where_that_can_be_done(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", "alpha")
+    run()
+    assert len(hits_of(call("search_corpus", query="🦀"))) == 1
+    assert "no words to look for" in text_of(call("search_corpus", query="🦀", mode="keyword"))
+
+
+def test_an_answer_looks_for_the_nearest_stretches_for_no_longer_than_a_second(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(8):
+        corpus.write(f"{n}.md", f"note{n} " * 300)
+    run()
+    call("search_corpus", query="note1")
+    busy = itertools.count(step=0.6)  # seconds: a machine on which each look takes as long
+    monkeypatch.setattr("local_rag.search.time", SimpleNamespace(monotonic=lambda: next(busy)))
+    looks: list[int] = []
+    ollama.before_embed = lambda texts: looks.append(texts[0].startswith("title: "))
+    assert len(hits_of(call("search_corpus", query="zebra", limit=8))) == 8
+    assert sum(looks) == 2
 
 
 def test_a_search_by_meaning_that_cannot_be_made_is_an_error(

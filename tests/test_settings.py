@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from local_rag.complaints import variable_of
 from local_rag.errors import SettingsError
 from local_rag.settings import PROJECT_DIR, load_settings, unknown_variables
 
@@ -68,12 +69,18 @@ def test_languages_are_a_list_of_codes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("RAG_EMBEDDER", "openai", "Setting 'embedder': Input should be 'auto', 'ollama'"),
-        ("RAG_MAX_FILE_MB", "-1", "Setting 'max_file_mb': Input should be greater than 0"),
-        ("RAG_MAX_FILE_MB", "much", "Setting 'max_file_mb': Input should be a valid number"),
-        ("RAG_MODEL", "", "Setting 'model': String should have at least 1 character"),
-        ("RAG_CORPUS_DIR", " ", "Setting 'corpus_dir': Value error, names no folder"),
-        ("RAG_LANGUAGES", "en,xx", "Setting 'languages': Value error, 'xx' is none of ar, ca, cs,"),
+        ("RAG_EMBEDDER", "openai", "RAG_EMBEDDER is 'openai'. It takes auto, ollama, builtin or"),
+        ("RAG_MAX_FILE_MB", "-1", "RAG_MAX_FILE_MB is '-1'. It takes a number of megabytes, abo"),
+        ("RAG_MAX_FILE_MB", "nan", "RAG_MAX_FILE_MB is 'nan'. It takes a number of megabytes"),
+        ("RAG_MAX_FILE_MB", "much", "RAG_MAX_FILE_MB is 'much'. It takes a number of megabytes"),
+        ("RAG_MODEL", "", "RAG_MODEL is ''. It takes the name of a model in Ollama, such as emb"),
+        ("RAG_CORPUS_DIR", " ", "RAG_CORPUS_DIR is ' '. It takes folders, joined with '"),
+        ("RAG_CORPUS_DIR", "~nobody-here/x", "RAG_CORPUS_DIR is '~nobody-here/x'. It takes fold"),
+        ("RAG_STORE_DIR", "", "RAG_STORE_DIR is ''. It takes a folder."),
+        ("RAG_STORE_DIR", "~nobody-here/x", "RAG_STORE_DIR is '~nobody-here/x'. It takes a fol"),
+        ("RAG_BUILTIN_MODEL_DIR", "", "RAG_BUILTIN_MODEL_DIR is ''. It takes a folder with"),
+        ("RAG_SECRETS", "x" * 999, f"RAG_SECRETS is '{'x' * 59}.... It takes warn or skip."),
+        ("RAG_LANGUAGES", "en,xx", "RAG_LANGUAGES is 'en,xx'. It takes codes such as en,ru, of th"),
         ("RAG_CONFIG", "/no/such/file", "RAG_CONFIG names /no/such/file, which is no file"),
     ],
 )
@@ -87,23 +94,69 @@ def test_a_bad_value_is_one_line_that_names_it(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("text", ["corpus_dri = 'x'\n", "not toml"])
-def test_a_misspelt_or_broken_file_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "corpus_dri = 'x'",
+            "FILE has 'corpus_dri', which is no setting. Did you mean corpus_dir?",
+        ),
+        (
+            "zzz = 1",
+            "FILE has 'zzz', which is no setting. There are: corpus_dir, store_dir, embedder",
+        ),
+        ("corpus_dir = ['a', 3]", "corpus_dir in FILE has the entry 3. It takes folders, joined"),
+        ("corpus_dir = []", "corpus_dir in FILE is []. It takes folders"),
+        ("corpus_dir = ['']", "corpus_dir in FILE is ['']. It takes folders"),
+        ("embedder = 3", "embedder in FILE is 3. It takes auto, ollama, builtin or none."),
+        ("store_dir = 3", "store_dir in FILE is 3. It takes a folder."),
+        ("ollama_host = 3", "ollama_host in FILE is 3. It takes an address, such as http://127"),
+        ("not toml", "FILE is not valid TOML: "),
+        ("corpus_dir = ['/a', '/a']", "corpus_dir in FILE names /a more than once. Name it once."),
+    ],
+)
+def test_a_misspelt_or_broken_file_is_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, message: str
 ) -> None:
     config = tmp_path / "config.toml"
     config.write_text(text, encoding="utf-8")
     monkeypatch.setenv("RAG_CONFIG", str(config))
-    with pytest.raises(SettingsError):
+    monkeypatch.delenv("OLLAMA_HOST")
+    with pytest.raises(SettingsError) as error:
         load_settings()
+    assert str(error.value).startswith(message.replace("FILE", str(config)))
+    assert "\n" not in str(error.value)
 
 
-def test_a_folder_inside_another_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_the_host_of_ollama_is_named_by_the_variable_that_sets_it(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("RAG_CORPUS_DIR", f"{tmp_path}{os.pathsep}{tmp_path / 'inner'}")
-    with pytest.raises(SettingsError, match="Keep one of them"):
+    assert variable_of("ollama_host") == "OLLAMA_HOST"
+    monkeypatch.setenv("RAG_OLLAMA_HOST", "http://127.0.0.1:1")
+    assert load_settings().ollama_host == "http://127.0.0.1:1"
+    assert variable_of("ollama_host") == "RAG_OLLAMA_HOST"
+
+
+@pytest.mark.parametrize(
+    ("folders", "said"),
+    [
+        (["", "inner"], "names {0}/inner, which is inside {0}. Name one of them."),
+        (["inner", ""], "names {0}/inner, which is inside {0}. Name one of them."),
+        (["", ""], "names {0} more than once. Name it once."),
+        (["a", "b", "link"], "names {0}/a more than once. Name it once."),
+        (["", "inner", "inner"], "names {0}/inner more than once. Name it once."),
+    ],
+)
+def test_folders_that_overlap_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folders: list[str], said: str
+) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    joined = os.pathsep.join(str(tmp_path / folder) for folder in folders)
+    monkeypatch.setenv("RAG_CORPUS_DIR", joined)
+    with pytest.raises(SettingsError) as error:
         load_settings()
+    assert str(error.value) == f"RAG_CORPUS_DIR {said.format(tmp_path)}"
 
 
 def test_a_misspelt_variable_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import mcp_types as types
 import pytest
 
 from local_rag.fitting import LARGEST, size
+from local_rag.serve import load_tools
+from local_rag.settings import load_settings
 from tests.calling import follow, text_of, toolbox, whole
 from tests.conftest import Corpus, Run
 
@@ -60,7 +64,7 @@ def check(answer: types.CallToolResult, cap: int) -> dict[str, Any]:
 
 
 def test_default_answers_take_eight_kilobytes_at_most(use: Use) -> None:
-    for query in ("needle", "alpha beta", "Long", "Глава", "🦀", "T" * 3_000):
+    for query in ("needle", "alpha beta", "Long", "Глава", "needle 🦀", "T" * 3_000):
         for more in ({}, {"include_superseded": True}, {"mode": "keyword"}, {"path": "many/*"}):
             check(use("search_corpus", {"query": query, **more}), CAP)
     for more in ({}, {"sort": "title"}, {"sort": "size"}, {"glob": "many/*"}):
@@ -86,6 +90,71 @@ def test_larger_limits_have_a_cap_too_and_say_what_was_left_out(use: Use) -> Non
         fetched = check(use("fetch", {"ids": ids[:n], "before": 5, "after": 5}), CAP)
         shown = [i for d in fetched["documents"] for s in d["stretches"] for i in s["ids"]]
         assert set(shown) == set(ids[:n]) or "The rest: fetch(ids=" in fetched["notices"][-1]
+
+
+def test_a_status_of_many_roots_and_warnings_fits_and_says_that_it_is_cut(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [tmp_path / f"{n}{'r' * 200}" for n in range(12)]
+    for folder in folders:
+        for n in range(4):
+            file = folder / f"{'d' * 240}" / f"{n}{'n' * 240}.md"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"---\nlifecycle: {'odd' * 20}\n---\nalpha\n", encoding="utf-8")
+    monkeypatch.setenv("RAG_EMBEDDER", "none")
+    monkeypatch.setenv("RAG_STORE_DIR", str(tmp_path / "store"))
+    monkeypatch.setenv("RAG_CORPUS_DIR", os.pathsep.join(map(str, folders)))
+    run()
+    for folder in folders:
+        (folder / "new.md").write_text("new", encoding="utf-8")
+    monkeypatch.setenv("RAG_CORPUS_DIR", str(folders[0]))
+    with toolbox() as use:
+        answer = check(use("corpus_status", {}), CAP)
+    assert answer["notices"][-1] == "Not all warnings, files and roots fit this answer."
+    assert answer["files"] == 48
+    assert answer["refresh_command"].endswith("ingest.py")
+
+
+def test_resources_come_in_pages_that_fit_and_are_cut_to_their_room(use: Use) -> None:
+    tools = load_tools(load_settings())
+    cursor, listed = None, []
+    while True:
+        page = tools.list_resources(cursor)
+        assert size(page.model_dump(mode="json", by_alias=True, exclude_none=True)) <= LARGEST
+        listed += page.resources
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    names = use("list_files", {"lifecycle": "active"}).structured_content
+    assert names
+    assert len({resource.uri for resource in listed}) == names["total"]
+    for resource in listed[:20]:
+        read = tools.read_resource(str(resource.uri))
+        assert size(read.model_dump(mode="json", by_alias=True, exclude_none=True)) <= 100_000
+    typed = {"ref": {"type": "ref/prompt", "name": "sum_up_document"},
+             "argument": {"name": "path", "value": "many/"}}  # fmt: skip
+    found = tools.complete(types.CompleteRequestParams.model_validate(typed)).completion
+    assert size(found.model_dump(mode="json")) <= CAP
+    assert (found.total, found.has_more) == (120, True)
+    assert 20 < len(found.values) < 50
+    tools.close()
+
+
+def test_a_cut_resource_goes_on_with_the_call_it_spells_out(use: Use) -> None:
+    tools = load_tools(load_settings())
+    for path in ("line.md", "emoji.md", "lines.md", "headings.md"):
+        (content,) = tools.read_resource(f"corpus://notes/{path}").contents
+        assert isinstance(content, types.TextResourceContents)
+        text = content.text.partition("as indexed.]\n\n")[2]
+        text, _, spelled = text.partition("\n[Cut. The rest: ")
+        if spelled:
+            page = follow(lambda name, **given: check(use(name, given), CAP), spelled[:-1])
+            text += page["text"]
+            while page.get("next_call"):
+                page = follow(lambda name, **given: check(use(name, given), CAP), page["next_call"])
+                text += page["text"]
+        assert text == nasty()[path]
+    tools.close()
 
 
 def test_nasty_documents_are_read_whole_by_following_the_calls(use: Use) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.calling import Call, calls, follow
 from tests.conftest import Corpus, Run
+from tests.test_formats_pdf import pdf_file
 
 
 @pytest.fixture
@@ -80,6 +81,45 @@ def test_an_outline_has_headings_with_the_lines_under_them(
     run()
     assert call("outline", path="b.md")["notices"] == [
         "This document has no headings or pages; read it with get_file."
+    ]
+
+
+def test_an_outline_of_a_pdf_names_its_pages(call: Call, corpus: Corpus, run: Run) -> None:
+    lines = "\n".join(f"line {n} of a page that is cut into several chunks" for n in range(90))
+    corpus.write("a.pdf", pdf_file("First page\nwith two lines", "", lines, "The last one"))
+    run()
+    answer = call("outline", path="a.pdf")
+    assert answer["entries"] == [
+        {"level": 1, "heading": "page 1", "start_line": 1, "end_line": 2},
+        {"level": 1, "heading": "page 3", "start_line": 4, "end_line": 93},
+        {"level": 1, "heading": "page 4", "start_line": 95, "end_line": 95},
+    ]
+    assert answer["chunks"] > 3
+    for entry, begins in zip(answer["entries"], ("First", "line 0", "The last"), strict=True):
+        lines = {"start_line": entry["start_line"], "end_line": entry["end_line"]}
+        assert call("get_file", path="a.pdf", **lines)["text"].startswith(begins)
+
+
+def test_an_outline_follows_the_document_and_is_made_by_ingest(
+    call: Call, corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.write("a.md", "# One\n\nalpha\n\n## Two\n\nbeta\n")
+    run()
+    # Parsing is for ingest: a file of 5 MB can take half a minute.
+    with monkeypatch.context() as without_parser:
+        without_parser.setattr("local_rag.structure._blocks", None)
+        headings = [entry["heading"] for entry in call("outline", path="a.md")["entries"]]
+    assert headings == ["One", "Two"]
+    corpus.write("a.md", "# Three\n\nalpha\n")
+    run()
+    headings = [entry["heading"] for entry in call("outline", path="a.md")["entries"]]
+    assert headings == ["Three"]
+    (corpus.path / "a.md").rename(corpus.path / "b.md")
+    run()
+    (entry,) = call("outline", path="b.md")["entries"]
+    assert entry == {"level": 1, "heading": "Three", "start_line": 1, "end_line": 3}
+    assert call("outline", path="b.md", start_line=2)["notices"] == [
+        "No heading starts that far down."
     ]
 
 

@@ -78,6 +78,21 @@ def test_an_id_that_is_no_more_is_an_answer(call: Call, corpus: Corpus, run: Run
     ]
 
 
+def test_an_id_that_never_was_is_an_answer_that_says_what_ids_are(
+    call: Call, corpus: Corpus, run: Run
+) -> None:
+    corpus.write("a.md", "alpha one\n")
+    run()
+    answer = call("fetch", ids=["a.md", *ids_of(call, "alpha"), "0123456789abcdef", "x" * 900])
+    assert answer["missing"] == ["a.md", "0123456789abcdef", "x" * 37 + "…"]
+    assert [document["path"] for document in answer["documents"]] == ["a.md"]
+    assert answer["notices"] == [
+        "No chunk has the id 0123456789abcdef: that document changed since; search again.",
+        f"No id is 'a.md', '{'x' * 37}…'. Ids are what search_corpus gives as id, 16 letters and "
+        "digits; to read a document by its path use get_file.",
+    ]
+
+
 def test_what_is_fetched_and_does_not_fit_is_read_on_with_the_call_given(
     call: Call, corpus: Corpus, run: Run
 ) -> None:
@@ -163,7 +178,18 @@ def test_a_prefix_is_the_longest_that_fits(text: str, room: int) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["notes/deep/plan.md", "notes:notes/deep/plan.md", "plan.md", "deep/plan.md"],
+    [
+        "notes/deep/plan.md",
+        "notes:notes/deep/plan.md",
+        "plan.md",
+        "deep/plan.md",
+        "./notes/deep/plan.md",
+        "notes\\deep\\plan.md",
+        ".\\deep\\plan.md",
+        "notes:plan.md",
+        "notes//deep/./plan.md",
+        "ROOT/notes/deep/plan.md",
+    ],
 )
 def test_a_file_goes_by_path_root_and_path_file_name_or_suffix(
     call: Call, corpus: Corpus, run: Run, name: str
@@ -171,7 +197,19 @@ def test_a_file_goes_by_path_root_and_path_file_name_or_suffix(
     corpus.write("notes/deep/plan.md", "alpha\n")
     corpus.write("notes/deep/myplan.md", "beta\n")
     run()
-    assert call("get_file", path=name)["text"] == "alpha\n"
+    path = name.replace("ROOT", str(corpus.path))
+    assert call("get_file", path=path)["text"] == "alpha\n"
+
+
+def test_a_folder_is_said_to_be_one(call: Call, corpus: Corpus, run: Run) -> None:
+    corpus.write("deep/plan.md", "alpha\n")
+    run()
+    for name in ("deep", "deep/", "./deep/", f"{corpus.path}/deep"):
+        error = call("get_file", path=name)["error"]
+        assert error == (
+            f"No indexed document has the path '{name}'. It is a folder: list_files(glob='{name}')."
+        )
+        assert call("list_files", glob=name)["total"] == 1
 
 
 def test_an_ambiguous_name_lists_the_candidates(call: Call, corpus: Corpus, run: Run) -> None:
@@ -183,7 +221,9 @@ def test_an_ambiguous_name_lists_the_candidates(call: Call, corpus: Corpus, run:
     assert error.endswith("notes:07/README.md and 4 more.")
 
 
-@pytest.mark.parametrize("name", ["Plan.MD", "paln.md", "DEEP\\plan.md", "deep/plam.md"])
+@pytest.mark.parametrize(
+    "name", ["Plan.MD", "paln.md", "DEEP\\plan.md", "deep/plam.md", "./plan.MD"]
+)
 def test_a_near_miss_suggests_the_nearest(call: Call, corpus: Corpus, run: Run, name: str) -> None:
     corpus.write("deep/plan.md", "alpha\n")
     run()
@@ -214,6 +254,15 @@ def test_a_line_or_column_that_is_not_there_is_said(call: Call, corpus: Corpus, 
     assert "has 2 lines, not 3" in call("get_file", path="a.md", start_line=3)["error"]
     assert "Swap them" in call("get_file", path="a.md", start_line=2, end_line=1)["error"]
     assert "not 99" in call("get_file", path="a.md", start_column=99)["error"]
+    for huge in (10**15, 10**30):
+        error = call("get_file", path="a.md", start_line=huge)["error"]
+        assert error == "The document has 2 lines, not so many. Ask for less."
+        error = call("get_file", path="a.md", start_column=huge)["error"]
+        assert error == "Line 1 has 6 characters, not so many. Ask for less."
+        error = call("get_file", path="a.md", end_line=-huge)["error"]
+        assert error == "end_line so low is before start_line 1. Swap them."
+        page = call("get_file", path="a.md", start_line=-huge)
+        assert page["notices"] == ["start_line that large is out of range: 1 taken."]
     page = call("get_file", path="a.md", start_line=-5, start_column=0)
     assert page["notices"] == [
         "start_line -5 is out of range: 1 taken.",

@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""Asks the index of the settings everything, and looks whether its answers keep what they promise.
+
+No answer of any tool may be over its cap, and the calls that answers spell out must give every
+document, outline and list as a whole. Ends with a table of what answers take: bytes, tokens and
+time. Exit codes: 0 all is well, 1 something is not, and is named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+from tokenizers import Tokenizer
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
+
+from local_rag.catalog import FileRecord
+from local_rag.display import safe_text
+from local_rag.fitting import ANSWER, LARGEST, size
+from local_rag.live import OpenIndex
+from local_rag.resources import LONGEST, uri_of
+from local_rag.serve import call_tool, load_tools
+from local_rag.settings import load_settings
+from local_rag.toolbox import tool_specs
+from local_rag.tools import Tools
+
+HUGE = 10**9
+PATTERNS = ("e", "а", "the", "1", "#", " ")
+EXPRESSIONS = (".*", r"\w+", r"(a+)+$", "^$", ".")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call, what its answer took, and how long."""
+
+    call: str
+    bytes: int
+    tokens: int
+    seconds: float
+
+
+@dataclass
+class Findings:
+    """Calls by tool, and what was wrong."""
+
+    asked: dict[str, list[Asked]] = field(default_factory=lambda: defaultdict(list))
+    wrong: list[str] = field(default_factory=list)
+    whole: int = 0
+    as_on_disk: int = 0
+
+
+class Asker:
+    """Makes calls as a client does, and looks at the size of each answer."""
+
+    def __init__(self, tools: Tools, tokens_of: Callable[[str], int]) -> None:
+        self.tools, self.found = tools, Findings()
+        self._specs = {spec.name: spec for spec in tool_specs(tools)}
+        self._tokens_of = tokens_of
+
+    def __call__(self, name: str, cap: int = ANSWER, **arguments: Any) -> dict[str, Any]:
+        """The structured answer; an error is a finding, unless it is about a pattern."""
+        call, began = f"{name}({arguments})"[:200], time.perf_counter()
+        answer = call_tool(self._specs, name, arguments)
+        seconds = time.perf_counter() - began
+        text = "".join(block.text for block in answer.content if block.type == "text")
+        if answer.is_error:
+            self.found.wrong.append(f"{call}: {text}")
+            return {}
+        structured: dict[str, Any] = answer.structured_content or {}
+        self._count(name, call, [structured, text], cap, seconds)
+        return structured
+
+    def resource(self, method: str, cap: int, ask: Callable[[], types.Result]) -> dict[str, Any]:
+        """The same for what is beside the tools."""
+        began = time.perf_counter()
+        answer: dict[str, Any] = ask().model_dump(mode="json", by_alias=True, exclude_none=True)
+        self._count(method, method, [answer], cap, time.perf_counter() - began)
+        return answer
+
+    def _count(self, name: str, call: str, forms: list[Any], cap: int, seconds: float) -> None:
+        most = max(map(size, forms))
+        tokens = self._tokens_of(json.dumps(forms[0], ensure_ascii=False))
+        self.found.asked[name].append(Asked(call, most, tokens, seconds))
+        if most > cap:
+            self.found.wrong.append(f"{call}: {most} bytes, over {cap}")
+
+    def follow(self, page: dict[str, Any]) -> Iterator[dict[str, Any]]:
+        """A page and all that follow by the calls that each spells out."""
+        while True:
+            yield page
+            if not page.get("next_call"):
+                return
+            node = ast.parse(page["next_call"], mode="eval").body
+            assert isinstance(node, ast.Call)
+            assert isinstance(node.func, ast.Name)
+            given = {str(k.arg): ast.literal_eval(k.value) for k in node.keywords}
+            page = self(node.func.id, **given)
+
+
+def check_documents(ask: Asker, index: OpenIndex) -> None:
+    """Reads, outlines and opens as a resource every document."""
+    for file in index.catalog.files():
+        name = f"{file.root}:{file.path}"
+        text = "".join(page.get("text", "") for page in ask.follow(ask("get_file", path=name)))
+        _compare(ask.found, name, text, safe_text(index.catalog.text(file.number)))
+        ask.found.as_on_disk += text == _on_disk(file)
+        pages = list(ask.follow(ask("outline", path=name)))
+        headings = [entry for page in pages for entry in page.get("entries", ())]
+        stored = index.catalog.headings_of(file.number, 0, HUGE)
+        if [h["start_line"] for h in headings] != [h.first_line for h in stored]:
+            ask.found.wrong.append(f"outline of {name}: {len(headings)} of {len(stored)}")
+        uri = uri_of(file.root, file.path)
+        ask.resource("resources/read", LONGEST, partial(ask.tools.read_resource, uri))
+
+
+def _compare(found: Findings, name: str, text: str, indexed: str) -> None:
+    if text == indexed:
+        found.whole += 1
+    else:
+        found.wrong.append(f"pages of {name}: {len(text)} of {len(indexed)} characters")
+
+
+def _on_disk(file: FileRecord) -> str | None:
+    """A file's bytes as UTF-8, without what `safe_text` strips; None for another encoding."""
+    try:
+        return safe_text(Path(file.location).read_bytes().decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def check_lists(ask: Asker, index: OpenIndex) -> None:
+    """Follows lists of files and of resources to their ends."""
+    count = index.snapshot.manifest.files
+    for limit, cap in ((40, ANSWER), (HUGE, LARGEST)):
+        for sort in ("path", "modified", "size", "title"):
+            seen, cursor = 0, ""
+            while True:
+                page = ask("list_files", cap, sort=sort, limit=limit, cursor=cursor)
+                seen += len(page["files"])
+                cursor = page.get("next_cursor", "")
+                if not cursor:
+                    break
+            if seen != count:
+                ask.found.wrong.append(f"list_files by {sort}: {seen} of {count}")
+    found, place = 0, None
+    while True:
+        ask_page = partial(ask.tools.list_resources, place)
+        resources = ask.resource("resources/list", LARGEST, ask_page)
+        found += len(resources["resources"])
+        place = resources.get("nextCursor")
+        if not place:
+            break
+    active = sum(file.lifecycle != "superseded" for file in index.catalog.files())
+    if found != active:
+        ask.found.wrong.append(f"resources/list: {found} of {active}")
+
+
+def check_searches(ask: Asker, queries: list[str]) -> None:
+    """Searches, fetches all that is found with its neighbours, and greps for what is everywhere."""
+    for query in queries:
+        hits = ask("search_corpus", query=query).get("hits", [])
+        everything = ask("search_corpus", LARGEST, query=query, limit=HUGE, include_superseded=True)
+        for ids in ([h["id"] for h in hits], [h["id"] for h in everything.get("hits", [])][:10]):
+            if ids:
+                ask("fetch", ids=ids)
+                ask("fetch", ids=ids, before=HUGE, after=HUGE)
+    for regex, patterns in ((False, PATTERNS), (True, EXPRESSIONS)):
+        for pattern in patterns:
+            ask("grep_corpus", pattern=pattern, regex=regex)
+            ask("grep_corpus", LARGEST, pattern=pattern, regex=regex, limit=HUGE, context=HUGE)
+    ask("corpus_status")
+
+
+def queries_of(index: OpenIndex, most: int) -> list[str]:
+    """Titles and headings of documents from all over the index."""
+    files = index.catalog.files()
+    step = max(1, len(files) // max(1, most))
+    return [file.title or file.path for file in files[::step]][:most]
+
+
+def show(found: Findings) -> None:
+    """Prints the table, the slowest calls, and what is wrong."""
+    print(f"{found.whole} documents whole by their pages, {found.as_on_disk} as on disk, in UTF-8")
+    head = ("calls", "bytes median", "max", "tokens median", "max", "s median", "max")
+    print(f"{'':16}" + "".join(f"{name:>14}" for name in head))
+    for name, asked in found.asked.items():
+        cells: list[str] = [str(len(asked))]
+        for values in ([a.bytes for a in asked], [a.tokens for a in asked]):
+            cells += [f"{statistics.median(values):.0f}", str(max(values))]
+        seconds = [a.seconds for a in asked]
+        cells += [f"{statistics.median(seconds):.3f}", f"{max(seconds):.3f}"]
+        print(f"{name:16}" + "".join(f"{cell:>14}" for cell in cells))
+    every = [a for asked in found.asked.values() for a in asked]
+    for slow in sorted(every, key=lambda a: -a.seconds)[:5]:
+        print(f"{slow.seconds:6.2f} s  {slow.call}")
+    for line in found.wrong[:50]:
+        print(f"WRONG  {line}")
+    print(f"{len(every)} answers, {len(found.wrong)} wrong")
+
+
+def main() -> int:
+    """Runs all checks."""
+    parser = argparse.ArgumentParser("check_answers.py", description=__doc__)
+    parser.add_argument("--tokenizer", help="a tokenizer.json; without it 4 bytes are one token")
+    parser.add_argument("--queries", type=int, default=60, help="how many titles to search for")
+    options = parser.parse_args()
+    counter = Tokenizer.from_file(options.tokenizer) if options.tokenizer else None
+    tools = load_tools(load_settings())
+
+    def tokens_of(text: str) -> int:
+        if counter is None:
+            return len(text.encode("utf-8", "replace")) // 4
+        return len(counter.encode(text, add_special_tokens=False).ids)
+
+    ask = Asker(tools, tokens_of)
+    with tools.live.use() as index:
+        check_documents(ask, index)
+        check_lists(ask, index)
+        check_searches(ask, queries_of(index, options.queries))
+    tools.close()
+    show(ask.found)
+    return int(bool(ask.found.wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
