@@ -11,8 +11,8 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 
 from local_rag.catalog import Catalog, FileRecord
-from local_rag.embedders import Regime
 from local_rag.errors import IndexUnreadable, NoIndexYet
+from local_rag.regime import Regime
 from local_rag.seals import check_catalog, check_vectors
 from local_rag.snapshots import Snapshot, Store
 from local_rag.vectors import VectorIndex

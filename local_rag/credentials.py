@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from local_rag.structure import line_starts
+from local_rag.lines import line_starts
 
 BY_NAME = "secret file by its name"
 NAMES = frozenset({

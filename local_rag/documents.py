@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from local_rag.decoding import NotText, decode
-from local_rag.formats import MARKDOWN, Format
+from local_rag.formats import MARKDOWN, Format, Syntax
 from local_rag.formats.extract import Extract
 from local_rag.front_matter import JsonValue, normalised, split_front_matter
-from local_rag.structure import Syntax, document_title
+from local_rag.structure import document_title
 
 __all__ = ["Document", "NotText", "document_from", "label_at", "parse_document"]
 

@@ -9,8 +9,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from local_rag.embedders import Regime
 from local_rag.errors import IndexTooNew
+from local_rag.regime import Regime
 from local_rag.seals import Seal, seals_from_json
 
 FORMAT = 3  # of a snapshot's files; a reader refuses any other

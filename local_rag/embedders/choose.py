@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from local_rag.embedders import Embedder, Regime, Sizing
+from local_rag.embedders import Embedder, Sizing
 from local_rag.embedders.builtin import BuiltinEmbedder
 from local_rag.embedders.ollama import SIZING, OllamaEmbedder
 from local_rag.errors import EmbedderAway, RegimeChanged
+from local_rag.regime import Regime
 from local_rag.settings import Settings
 
 QUERY_TIMEOUT = 10.0  # seconds: Ollama loads EmbeddingGemma in 1 to 5

@@ -7,8 +7,10 @@ that turns its bytes into text. Leaves out the reading itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from local_rag.structure import Syntax
+Syntax = Literal["markdown", "rst", "org", "asciidoc", "code", "table", "plain"]
+"""How a text shows its structure. `table` is one row a line, the first of them the header."""
 
 
 @dataclass(frozen=True)
