@@ -82,9 +82,8 @@ class ChunkRecord:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class Version:
-    """Where a file lay and what it was when it was read."""
+class Version(NamedTuple):
+    """Where a file lay and what it was when it was read. Made as often as an `Entry`."""
 
     root: str
     path: str

@@ -1,7 +1,7 @@
 """A snapshot in the making: begun from the live one, changed file by file, checked, published.
 
 Nothing here is seen by a reader before `publish`; an abandoned draft is pruned by the next
-ingest. Leaves out what to change (`plan`, `pipeline`).
+ingest. Leaves out what to change (`plan`, `changes`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import shutil
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from local_rag.chunks import Chunk
 from local_rag.documents import Document
 from local_rag.embedders import Vector
 from local_rag.errors import IndexUnreadable
+from local_rag.manifest import Counts
 from local_rag.regime import Regime
 from local_rag.snapshots import Snapshot, Store
 from local_rag.vectors import DATABASE, VectorIndex, VectorRecord, vector_records
@@ -31,17 +31,6 @@ log = logging.getLogger(__name__)
 
 PAGE = 2000  # chunks added to Chroma at once
 FEW = 500  # chunks; below that many, deleted rows cost nothing worth a refill
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What the finished draft holds. `slots` are HNSW rows, of which deleted ones stay."""
-
-    files: int
-    chunks: int
-    superseded_chunks: int
-    slots: int
-    by_root: dict[str, tuple[int, int]]
 
 
 class Draft:

@@ -14,8 +14,8 @@ from local_rag.errors import PathRefused
 from local_rag.formats import format_of
 from local_rag.freshness import state_of
 from local_rag.live import OpenIndex
-from local_rag.plan import read_version
-from local_rag.report import set_aside
+from local_rag.plan import set_aside
+from local_rag.scan import read_version
 from local_rag.settings import Root
 from local_rag.walk import Found, Scope, Skipped, walk
 

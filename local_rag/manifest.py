@@ -29,6 +29,17 @@ class RootState:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """What a snapshot holds. `slots` are HNSW rows, of which deleted ones stay."""
+
+    files: int
+    chunks: int
+    superseded_chunks: int
+    slots: int
+    by_root: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a snapshot says of itself. `pending` counts files that still wait for an embedding."""
 
@@ -64,6 +75,12 @@ class Manifest:
         values["seals"] = seals_from_json(values["seals"])
         values["reference"] = tuple(values["reference"])
         return cls(**values)
+
+    @property
+    def counts(self) -> Counts:
+        """What the snapshot holds."""
+        by_root = {root.name: (root.files, root.chunks) for root in self.roots}
+        return Counts(self.files, self.chunks, self.superseded_chunks, self.slots, by_root)
 
     def to_json(self) -> str:
         """One JSON object."""

@@ -60,6 +60,7 @@ _TABLE: dict[Format, str] = {
     Format("e-mail", "plain", module="mail", heavy=10): ".eml",
 }
 FORMATS = {suffix: kind for kind, suffixes in _TABLE.items() for suffix in suffixes.split()}
+HEAVY = {suffix: kind.heavy for suffix, kind in FORMATS.items() if kind.heavy > 1}
 NAMES = dict.fromkeys(
     ("makefile", "dockerfile", "containerfile", "justfile", "rakefile", "gemfile", "procfile"), CODE
 )
