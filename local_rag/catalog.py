@@ -128,9 +128,9 @@ class Catalog:
         return [_file(row) for row in rows]
 
     def entries(self) -> list[Entry]:
-        """Every file by root and path, as a plan needs it."""
+        """Every file in the order in which they were added, as a plan needs it."""
         sql = "SELECT number, root, path, location, sha256, lifecycle, warnings FROM files"
-        return [Entry(*row) for row in self.rows(sql + " ORDER BY root, path")]
+        return list(map(Entry._make, self.rows(sql + " ORDER BY number")))
 
     def names(self) -> list[tuple[str, str]]:
         """Root and path of every file, in their order."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from local_rag.catalog import Version
-from local_rag.credentials import Secrets, find_credentials, find_private_key
+from local_rag.credentials import find_credentials, find_private_key
 from local_rag.documents import Document, NotText, document_from, parse_document
 from local_rag.formats import TEXT, format_of
 from local_rag.formats.converter import Converter
 from local_rag.formats.extract import LibraryMissing, Unconvertible
+from local_rag.settings import Secrets
 from local_rag.walk import Skipped
 
 EXCLUDED = "asks to be left out (rag: false)"

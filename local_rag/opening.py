@@ -17,6 +17,7 @@ from local_rag.errors import PathRefused
 OPEN_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 )
+SEPARATOR = os.sep
 
 
 class Content(NamedTuple):
@@ -56,11 +57,12 @@ class Files:
 
     def read(self, location: str, max_bytes: int) -> Content:
         """As `read_inside`."""
-        folder, _, name = location.rpartition(os.sep)
-        if os.open not in os.supports_dir_fd:  # Windows
-            return read_inside(self._root, Path(location), max_bytes)
-        if folder != self._folder:
-            self._enter(folder)
+        at = location.rfind(SEPARATOR)
+        if location[:at] != self._folder:
+            if os.open not in os.supports_dir_fd:  # Windows
+                return read_inside(self._root, Path(location), max_bytes)
+            self._enter(location[:at])
+        name = location[at + 1 :]
         handle = _opened(name, self._handle)
         try:
             return _content(handle, name, max_bytes)

@@ -68,30 +68,38 @@ def make_plan(
     `aside` holds what is known to be no document, by root, path and hash.
     """
     entries = {(entry.root, entry.path): entry for entry in indexed}
-    present = {(version.root, version.path) for version in on_disk.versions}
-    missing = [entry for key, entry in entries.items() if key not in present]
-    unreadable = [s for s in on_disk.skipped if "unreadable" in s.reason]
-    held = [entry for entry in missing if _is_unreadable(entry, unreadable)]
-    gone = {entry.sha256: entry for entry in missing if entry not in held}
-    todo, unchanged, skipped, moved = [], [], list(on_disk.skipped), set()
+    unchanged: list[Entry] = []
+    other: list[tuple[Version, Entry | None]] = []
     for version in on_disk.versions:
-        entry = entries.get((version.root, version.path))
-        if entry is None:
-            known = aside.get((version.root, version.path, version.sha256))
-            former = gone.get(version.sha256)
-            if known:
-                skipped.append(known)
-            elif former and former.number not in moved:
-                moved.add(former.number)
-                todo.append(Todo("renamed", version, former))
-            else:
-                todo.append(Todo("new", version, None))
-        elif same_recipe and _is_same(entry, version):
+        entry = entries.pop(version[:2], None)
+        if entry and same_recipe and _is_same(entry, version):
             unchanged.append(entry)
         else:
+            other.append((version, entry))
+    unreadable = [s for s in on_disk.skipped if "unreadable" in s.reason]
+    held = [entry for entry in entries.values() if _is_unreadable(entry, unreadable)]
+    gone = [entry for entry in entries.values() if entry not in held]
+    todo, known = _sorted_out(other, {entry.sha256: entry for entry in gone}, aside)
+    moved = {t.old.number for t in todo if t.old and t.change == "renamed"}
+    left = tuple(entry for entry in gone if entry.number not in moved)
+    return Plan(todo, left, tuple(unchanged), tuple(held), (*on_disk.skipped, *known))
+
+
+def _sorted_out(
+    other: Sequence[tuple[Version, Entry | None]], gone: dict[str, Entry], aside: Aside
+) -> tuple[tuple[Todo, ...], list[Skipped]]:
+    """What to do about files that aren't as they were, and those known to be no documents."""
+    todo, skipped = [], []
+    for version, entry in other:
+        if entry:
             todo.append(Todo("changed", version, entry))
-    left = tuple(e for e in missing if e not in held and e.number not in moved)
-    return Plan(tuple(todo), left, tuple(unchanged), tuple(held), tuple(skipped))
+        elif known := aside.get((version.root, version.path, version.sha256)):
+            skipped.append(known)
+        elif former := gone.pop(version.sha256, None):
+            todo.append(Todo("renamed", version, former))
+        else:
+            todo.append(Todo("new", version, None))
+    return tuple(todo), skipped
 
 
 def _is_same(entry: Entry, version: Version) -> bool:

@@ -14,15 +14,16 @@ import time
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from local_rag.credentials import BY_NAME, is_secret_name
 from local_rag.errors import PathRefused
 from local_rag.formats import format_of, is_generated
 from local_rag.git import Listing, is_in_repository, list_repository
 from local_rag.ignores import LARGEST, NAME, Ignores, parse_ignores
 from local_rag.opening import read_inside
+from local_rag.secret_names import BY_NAME, is_secret_name
 from local_rag.settings import Root
 
 EXCLUDED_FOLDERS = frozenset(
@@ -94,7 +95,7 @@ def walk(root: Root, scope: Scope = Scope()) -> Iterator[Found | Skipped]:
         folder = pending.pop()
         try:
             with os.scandir(folder.location) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
+                entries = sorted(listing, key=attrgetter("name"))
         except OSError as error:
             if not folder.prefix:
                 raise
@@ -198,9 +199,9 @@ def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | 
         return "hidden file"
     if entry.name.startswith("~$"):
         return "lock file of an office program"
-    if is_generated(entry.name):
-        return "made by a program for programs"
-    return None if format_of(entry.name) else "not a document format"
+    if format_of(entry.name) is None:
+        return "not a document format"
+    return "made by a program for programs" if is_generated(entry.name) else None
 
 
 def _link(root: Root, entry: os.DirEntry[str]) -> str:

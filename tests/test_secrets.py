@@ -15,12 +15,12 @@ from local_rag.credentials import (
     Credential,
     find_credentials,
     find_private_key,
-    is_secret_name,
 )
 from local_rag.documents import Document
 from local_rag.intake import Intake
 from local_rag.pipeline import Options, run_ingest
 from local_rag.report import Remark, Report
+from local_rag.secret_names import is_secret_name
 from local_rag.settings import Root, Secrets, Settings
 from local_rag.walk import Found, Skipped, walk
 

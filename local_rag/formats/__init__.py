@@ -82,4 +82,5 @@ def format_of(path: str) -> Format | None:
 
 def is_generated(name: str) -> bool:
     """Whether a file of this name is made by a program for programs."""
-    return name.lower() in GENERATED_NAMES or name.lower().endswith(GENERATED_SUFFIXES)
+    low = name.lower()
+    return low in GENERATED_NAMES or low.endswith(GENERATED_SUFFIXES)
