@@ -9,7 +9,7 @@ import sys
 
 # A run makes a record for every file and keeps it to the end: looking through them again and again
 # for garbage took a quarter of a run in which nothing had changed.
-gc.set_threshold(100_000)
+gc.set_threshold(300_000)
 
 from local_rag.commands import ingest  # noqa: E402 - what it imports is looked through as well
 

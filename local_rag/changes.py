@@ -215,4 +215,6 @@ class Changes:
 
     def _manifest(self, counts: Counts) -> Manifest:
         reference = self._base.manifest.reference if self._base else self._reference
-        return manifest_of(self._choice.regime, self._settings, counts, self.report, reference)
+        return manifest_of(
+            self._choice.regime, self._settings, counts, self.report, reference=reference
+        )

@@ -6,6 +6,7 @@ Leaves out how the manifest is kept (`manifest`).
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
@@ -27,14 +28,20 @@ def recipe_of(kind: str, settings: Settings) -> str:
 
 
 def manifest_of(
-    regime: Regime, settings: Settings, counts: Counts, report: Report, reference: tuple[float, ...]
-) -> Manifest:
-    """The manifest of what holds `counts` after the run of `report`, which learns of them too."""
+    regime: Regime, settings: Settings, counts: Counts, report: Report,
+    *, reference: tuple[float, ...], known: Sequence[RootState] = (),
+) -> Manifest:  # fmt: skip
+    """The manifest of what holds `counts` after the run of `report`, which learns of them too.
+
+    A root that is still at the commit of `known` is as clean as it was: its documents have not
+    changed, and what else has is no reason to publish anything.
+    """
     report.files, report.chunks = counts.files, counts.chunks
     roots = []
+    before = {state.path: (state.commit, state.dirty) for state in known}
     for root in settings.roots:
         files, chunks = counts.by_root.get(root.name, (0, 0))
-        commit, dirty = revision(root.path)
+        commit, dirty = revision(root.path, known=before.get(str(root.path), ("", False)))
         roots.append(RootState(root.name, str(root.path), commit, dirty, files, chunks))
     report.roots = tuple(roots)
     return Manifest(

@@ -45,7 +45,7 @@ class Listing:
     def __init__(self, names: Iterable[str], prefix: str) -> None:
         # Git on macOS tells NFC names of files whose names are NFD on disk.
         self._nfc = platform.system() == "Darwin"
-        self._files = {prefix + name for name in names}
+        self._files = {prefix + name for name in names} if prefix else set(names)
         if self._nfc:
             self._files = {self._key(file) for file in self._files}
         self._folders: set[str] = set()

@@ -93,7 +93,9 @@ def _unchanged(live: Live, on_disk: Scan, settings: Settings) -> Report | None:
         return None
     report = Report(embedder=live.regime.label)
     report.note(plan)
-    manifest = manifest_of(live.regime, settings, old.counts, report, old.reference)
+    manifest = manifest_of(
+        live.regime, settings, old.counts, report, reference=old.reference, known=old.roots
+    )
     report.notices += regime_notices(live.regime, settings.model)
     return report if says_the_same(manifest, old) else None
 

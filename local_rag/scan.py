@@ -41,11 +41,14 @@ def scan(roots: Sequence[Root], max_bytes: int, scope: Scope = Scope()) -> Scan:
     for root in roots:
         with closing(Files(root.path)) as files:
             for item in _listing(root, scope):
-                read = item if isinstance(item, Skipped) else _version(files.read, item, max_bytes)
-                if isinstance(read, Skipped):
-                    skipped.append(read)
+                if isinstance(item, Skipped):
+                    skipped.append(item)
+                    continue
+                content = _content(files.read, item, max_bytes)
+                if isinstance(content, Skipped):
+                    skipped.append(content)
                 else:
-                    versions.append(read[0])
+                    versions.append(_version(item, content))
     return Scan(tuple(versions), tuple(skipped))
 
 
@@ -61,23 +64,23 @@ def read_version(
     root: Root, found: Found | Version, max_bytes: int
 ) -> tuple[Version, Content] | Skipped:
     """A document's version and bytes, or why it cannot be read."""
-    return _version(lambda at, most: read_inside(root.path, Path(at), most), found, max_bytes)
+    content = _content(lambda at, most: read_inside(root.path, Path(at), most), found, max_bytes)
+    return content if isinstance(content, Skipped) else (_version(found, content), content)
 
 
-def _version(
-    read: Read, found: Found | Version, max_bytes: int
-) -> tuple[Version, Content] | Skipped:
-    root, path, location = found[:3]
+def _version(found: Found | Version, content: Content) -> Version:
+    digest = hashlib.sha256(content[0]).hexdigest()
+    return Version(found[0], found[1], found[2], digest, content[1], content[2])
+
+
+def _content(read: Read, found: Found | Version, max_bytes: int) -> Content | Skipped:
+    path = found[1]
     try:
-        content = read(location, max_bytes * HEAVY.get(path[path.rfind(".") :].lower(), 1))
+        return read(found[2], max_bytes * HEAVY.get(path[path.rfind(".") :].lower(), 1))
     except PathRefused:
         reason = "changed into a link while it was read"
     except ValueError as error:
         reason = str(error)
     except OSError as error:
         reason = f"unreadable: {error.strerror}"
-    else:
-        data, size, mtime_ns = content
-        digest = hashlib.sha256(data).hexdigest()
-        return Version(root, path, location, digest, size, mtime_ns), content
-    return Skipped(root, path, reason, wanted=True)
+    return Skipped(found[0], path, reason, wanted=True)
