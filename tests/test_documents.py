@@ -258,6 +258,37 @@ def test_text_is_decoded(data: bytes, text: str, warning: str | None) -> None:
     assert decode(data) == (text, warning)
 
 
+SHORT_TEXTS = {
+    "cp1252": ["Straße café", "naïve", "señor", "Grüße", "5 €", "100 £", "a – b", "“ok”", "Übung",
+               "El Niño", "São Paulo", "coûte 3 €", "Ærø", "smörgåsbord", "Åsa & José", "ÉCOLE",
+               "Café René, Straße 5, mañana"],
+    "cp1250": ["żółć", "Kraków i Łódź", "příliš žluťoučký"],
+    "cp1251": ["Привет", "да", "Привет, мир", "Ёлка", "МОСКВА", "тест test", "Київ і Львів"],
+    "koi8_r": ["Привет", "да", "Привет, мир", "МОСКВА", "тест test", "Я иду домой"],
+    "cp866": ["Привет", "Привет, мир", "МОСКВА", "тест test"],
+    "cp1253": ["Καλημέρα", "Αθήνα"],
+    "cp1255": ["שלום", "שלום עולם"],
+    "mac_roman": ["Straße café", "Grüße"],
+    "shift_jis": ["検索", "メモ", "今日は", "会議", "カフェ", "こんにちは", "東京", "議事録 2024"],
+    "euc_jp": ["検索エンジン", "メモ", "今日は", "会議があります"],
+    "gb18030": ["你好", "今天开会", "中文", "会议记录", "数据库 v2", "测试"],
+    "big5": ["你好", "今天開會", "會議記錄", "資料庫"],
+    "euc_kr": ["안녕", "검색", "회의록"],
+    "utf-16": ["hello", "Привет", "検索", "é", "a"],
+    "utf-16-le": ["hello", "Привет", "Привет, мир", "検索エンジン"],
+    "utf-16-be": ["hello", "Привет", "検索エンジン"],
+    "utf-8-sig": ["é"],
+    "utf-32": ["hello"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"), [(name, text) for name, texts in SHORT_TEXTS.items() for text in texts]
+)
+def test_even_a_few_words_are_decoded_right(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding))[0] == text
+
+
 @pytest.mark.parametrize(
     "data",
     [
