@@ -136,6 +136,11 @@ class Catalog:
         """Root and path of every file, in their order."""
         return self.rows("SELECT root, path FROM files ORDER BY root, path")
 
+    def aliases(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Root, path and other names of every file that has some."""
+        sql = "SELECT root, path, aliases FROM files WHERE aliases != '[]' ORDER BY root, path"
+        return [(root, path, tuple(json.loads(names))) for root, path, names in self.rows(sql)]
+
     def file(self, root: str, path: str) -> FileRecord | None:
         """The file with exactly this root and path."""
         sql = f"SELECT {FILE_FIELDS} FROM files WHERE root = ? AND path = ?"  # noqa: S608

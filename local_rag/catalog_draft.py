@@ -23,7 +23,8 @@ CREATE TABLE files (
     sha256 TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
     title TEXT NOT NULL, language TEXT NOT NULL,
     lifecycle TEXT NOT NULL, superseded_by TEXT NOT NULL,
-    tags TEXT NOT NULL, dated TEXT NOT NULL, metadata TEXT NOT NULL, text TEXT NOT NULL,
+    tags TEXT NOT NULL, aliases TEXT NOT NULL,
+    dated TEXT NOT NULL, metadata TEXT NOT NULL, text TEXT NOT NULL,
     warnings TEXT NOT NULL,
     UNIQUE (root, path)
 );
@@ -71,6 +72,7 @@ class CatalogDraft(Catalog):
         """Adds a file that is not in it, with its chunks and their cache keys; its number."""
         number = self._insert_file(version, document, language)
         front = document.text[: document.body_start]
+        title = " ".join([document.title or "", *document.aliases])
         for id_, (chunk, key) in zip(chunk_ids(version, chunks), chunks, strict=True):
             row = self.connection.execute(
                 f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
@@ -78,10 +80,10 @@ class CatalogDraft(Catalog):
                  json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key, chunk.label),
             )  # fmt: skip
             fields = keywords.Fields(
-                version.path, document.title or "", " ".join(chunk.headings), front, chunk.indexed
+                version.path, title, " ".join(chunk.headings), front, chunk.indexed
             )
             keywords.add(self.connection, row.lastrowid or 0, fields, language)
-            front = ""
+            front, title = "", document.title or ""  # other names are the first chunk's alone
         return number
 
     def _insert_file(self, version: Version, document: Document, language: str) -> int:
@@ -91,8 +93,9 @@ class CatalogDraft(Catalog):
             json.dumps(document.tags, ensure_ascii=False), document.dated or "",
             json.dumps(document.metadata, ensure_ascii=False),
             json.dumps(document.warnings, ensure_ascii=False), language, document.text,
+            json.dumps(document.aliases, ensure_ascii=False),
         )  # fmt: skip
-        fields = FILE_FIELDS.removeprefix("number, ") + ", text"
+        fields = FILE_FIELDS.removeprefix("number, ") + ", text, aliases"
         marks = ",".join("?" * len(values))
         row = self.connection.execute(
             f"INSERT INTO files ({fields}) VALUES ({marks})",  # noqa: S608

@@ -1,4 +1,5 @@
-"""The indexed file that a name means: its path, `root:path`, or as much of its end as is unique.
+"""The indexed file that a name means: its path, `root:path`, as much of its end as is unique, or an
+alias that its front matter gives it.
 
 Only names in the catalogue count, so no spelling of a path leads anywhere else.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import difflib
 import heapq
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from local_rag.catalog import FileRecord
 from local_rag.display import one_line
@@ -26,7 +27,7 @@ Name = tuple[str, str]
 
 
 def find_file(index: OpenIndex, wanted: str) -> FileRecord:
-    """The indexed file that `wanted` names: by path, `root:path`, location, file name or suffix.
+    """The indexed file that `wanted` names: by path, `root:path`, the end of its path, or an alias.
 
     Raises:
         DocumentNotFound: none or several go by it; the text names them or the nearest.
@@ -34,8 +35,14 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
     names = index.catalog.names()
     either = {wanted, unicodedata.normalize("NFC", wanted)}
     # Two names may differ in their Unicode form alone: as it is written comes first.
-    for matching, spellings in ((_exact, {wanted}), (_exact, either), (_by_end, either)):
-        found = list(matching(names, spellings)) if wanted else []
+    ways: list[Callable[[], Iterable[Name]]] = [
+        lambda: _exact(names, {wanted}),
+        lambda: _exact(names, either),
+        lambda: _by_end(names, either),
+        lambda: _by_alias(index.catalog.aliases(), wanted),
+    ]
+    for matching in ways if wanted else ():
+        found = list(matching())
         if len(found) == 1:
             record = index.catalog.file(*found[0])
             assert record
@@ -84,6 +91,14 @@ def _exact(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
 def _by_end(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
     ends = tuple(f"/{spelling}" for spelling in spellings)
     return (name for name in names if name[1].endswith(ends))
+
+
+def _by_alias(aliases: Iterable[tuple[str, str, tuple[str, ...]]], wanted: str) -> Iterable[Name]:
+    """Those that have `wanted` among their other names, in any case, alone or with their root."""
+    asked = _key(wanted)
+    for root, path, names in aliases:
+        if {asked} & {key for name in names for key in (_key(name), _key(f"{root}:{name}"))}:
+            yield root, path
 
 
 def _key(path: str) -> str:

@@ -13,7 +13,7 @@ from local_rag.errors import IndexTooNew
 from local_rag.regime import Regime
 from local_rag.seals import Seal, seals_from_json
 
-FORMAT = 3  # of a snapshot's files; a reader refuses any other
+FORMAT = 4  # of a snapshot's files; a reader refuses any other
 
 
 @dataclass(frozen=True)

@@ -174,6 +174,26 @@ def test_a_file_goes_by_path_root_and_path_file_name_or_suffix(
     assert call("get_file", path=name)["text"] == "alpha\n"
 
 
+def test_a_file_goes_by_an_alias_that_no_path_has(call: Call, corpus: Corpus, run: Run) -> None:
+    corpus.write("a.md", "---\naliases: [Way Out, b.md, Ausgang]\n---\nalpha\n")
+    corpus.write("b.md", "---\naliases: ausgang\n---\nbeta\n")
+    run()
+    for name in ("Way Out", "way out", "notes:Way Out"):
+        assert call("get_file", path=name)["path"] == "a.md"
+    assert call("get_file", path="b.md")["path"] == "b.md"
+    error = call("get_file", path="Ausgang")["error"]
+    assert error == "'Ausgang' is ambiguous. Say which: notes:a.md, notes:b.md."
+
+
+def test_a_search_for_an_alias_finds_its_document_first(
+    call: Call, corpus: Corpus, run: Run
+) -> None:
+    corpus.write("a.md", "---\naliases: [Zephyr Plan]\n---\n" + "alpha beta\n" * 50)
+    corpus.write("b.md", "A plan to plan planning.\n")
+    run()
+    assert call("search_corpus", query="Zephyr Plan", mode="keyword")["hits"][0]["path"] == "a.md"
+
+
 def test_an_ambiguous_name_lists_the_candidates(call: Call, corpus: Corpus, run: Run) -> None:
     for n in range(12):
         corpus.write(f"{n:02}/README.md", "alpha\n")
