@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from local_rag.embedders import Regime
+from local_rag.regime import Regime
 
 FILE = "calibration.json"
 

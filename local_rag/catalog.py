@@ -1,57 +1,22 @@
-"""The SQLite file of one snapshot: its files with their headings, its chunks, the word index.
+"""The SQLite file of one snapshot, as it is read: files with their headings, chunks, their texts.
 
-A published catalogue is opened immutable and may be read from several threads. Leaves out
-vectors, the word index (`keywords`), and any opinion about which chunk is best.
+A published catalogue is opened immutable and may be read from several threads. Leaves out the word
+index in the same file (`keywords`), vectors, and how it is made (`catalog_draft`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from local_rag import keywords
-from local_rag.chunks import Chunk
-from local_rag.documents import Document
 from local_rag.errors import IndexUnreadable
-from local_rag.vectors import VectorRecord
 
-SCHEMA = """
-CREATE TABLE files (
-    number INTEGER PRIMARY KEY,
-    root TEXT NOT NULL, path TEXT NOT NULL, location TEXT NOT NULL,
-    sha256 TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-    title TEXT NOT NULL, language TEXT NOT NULL,
-    lifecycle TEXT NOT NULL, superseded_by TEXT NOT NULL,
-    tags TEXT NOT NULL, dated TEXT NOT NULL, metadata TEXT NOT NULL, text TEXT NOT NULL,
-    warnings TEXT NOT NULL,
-    UNIQUE (root, path)
-);
-CREATE TABLE chunks (
-    number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    file INTEGER NOT NULL REFERENCES files (number),
-    start INTEGER NOT NULL, "end" INTEGER NOT NULL,
-    first_line INTEGER NOT NULL, last_line INTEGER NOT NULL,
-    headings TEXT NOT NULL, text TEXT NOT NULL, key BLOB NOT NULL, label TEXT NOT NULL
-);
-CREATE TABLE headings (
-    file INTEGER NOT NULL REFERENCES files (number),
-    level INTEGER NOT NULL, heading TEXT NOT NULL,
-    first_line INTEGER NOT NULL, last_line INTEGER NOT NULL
-);
-CREATE INDEX headings_of_file ON headings (file, first_line);
-CREATE INDEX files_by_lifecycle ON files (lifecycle);
-CREATE INDEX files_by_language ON files (language);
-CREATE INDEX chunks_of_file ON chunks (file, start);
-CREATE INDEX chunks_of_key ON chunks (key);
-"""
 FILE_FIELDS = ("number, root, path, location, sha256, size, mtime_ns, title, lifecycle,"
                " superseded_by, tags, dated, metadata, warnings, language")  # fmt: skip
 _FILE_NAMES = tuple(FILE_FIELDS.replace(" ", "").split(","))
@@ -78,6 +43,26 @@ class FileRecord:
     metadata: dict[str, Any]
     warnings: tuple[str, ...]
     language: str = ""
+
+
+class Entry(NamedTuple):
+    """What a plan needs of an indexed file; `remarks` are its warnings as JSON.
+
+    A named tuple, as a run in which nothing has changed makes 30,000 of them and little else.
+    """
+
+    number: int
+    root: str
+    path: str
+    location: str
+    sha256: str
+    lifecycle: str
+    remarks: str
+
+    @property
+    def warnings(self) -> list[str]:
+        """What was odd about the file when it was indexed."""
+        return json.loads(self.remarks) if self.remarks != "[]" else []
 
 
 @dataclass(frozen=True)
@@ -107,9 +92,8 @@ class HeadingRecord:
     last_line: int
 
 
-@dataclass(frozen=True)
-class Version:
-    """Where a file lay and what it was when it was read."""
+class Version(NamedTuple):
+    """Where a file lay and what it was when it was read. Made as often as an `Entry`."""
 
     root: str
     path: str
@@ -120,23 +104,11 @@ class Version:
 
 
 class Catalog:
-    """An open catalogue; writable only while its snapshot is a draft."""
+    """An open catalogue."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self._lock = threading.Lock()
-
-    @classmethod
-    def create(cls, path: Path) -> Catalog:
-        """A new, empty catalogue at `path`."""
-        connection = sqlite3.connect(path)
-        connection.executescript(SCHEMA + keywords.SCHEMA)
-        return cls(connection)
-
-    @classmethod
-    def open_draft(cls, path: Path) -> Catalog:
-        """A copied catalogue, to be changed and then published."""
-        return cls(sqlite3.connect(path))
 
     @classmethod
     def open(cls, path: Path) -> Catalog:
@@ -155,10 +127,6 @@ class Catalog:
         """Releases the file."""
         self.connection.close()
 
-    def commit(self) -> None:
-        """Makes the changes so far permanent."""
-        self.connection.commit()
-
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a query. Raises `IndexUnreadable` if the file is damaged."""
         with self._lock, _translated():
@@ -169,9 +137,19 @@ class Catalog:
         rows = self.rows(f"SELECT {FILE_FIELDS} FROM files ORDER BY root, path")  # noqa: S608
         return [_file(row) for row in rows]
 
+    def entries(self) -> list[Entry]:
+        """Every file in the order in which they were added, as a plan needs it."""
+        sql = "SELECT number, root, path, location, sha256, lifecycle, warnings FROM files"
+        return list(map(Entry._make, self.rows(sql + " ORDER BY number")))
+
     def names(self) -> list[tuple[str, str]]:
         """Root and path of every file, in their order."""
         return self.rows("SELECT root, path FROM files ORDER BY root, path")
+
+    def aliases(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Root, path and other names of every file that has some."""
+        sql = "SELECT root, path, aliases FROM files WHERE aliases != '[]' ORDER BY root, path"
+        return [(root, path, tuple(json.loads(names))) for root, path, names in self.rows(sql)]
 
     def file(self, root: str, path: str) -> FileRecord | None:
         """The file with exactly this root and path."""
@@ -243,92 +221,10 @@ class Catalog:
         )
         return {root: (files, chunks) for root, files, chunks in rows}
 
-    def add_file(
-        self,
-        version: Version,
-        document: Document,
-        chunks: Sequence[tuple[Chunk, bytes]],
-        language: str = "",
-    ) -> list[VectorRecord]:
-        """Adds a file that is not in it, with its chunks and their cache keys."""
-        from local_rag.contents import contents  # with a parser that no reader needs
-
-        number = self._insert_file(version, document, language)
-        front = document.text[: document.body_start]
-        for id_, (chunk, key) in zip(chunk_ids(version, chunks), chunks, strict=True):
-            row = self.connection.execute(
-                f"INSERT INTO chunks ({CHUNK_FIELDS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)",  # noqa: S608
-                (None, id_, number, chunk.start, chunk.end, chunk.first_line, chunk.last_line,
-                 json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key, chunk.label),
-            )  # fmt: skip
-            fields = keywords.Fields(
-                version.path, document.title or "", " ".join(chunk.headings), front, chunk.indexed
-            )
-            keywords.add(self.connection, row.lastrowid or 0, fields, language)
-            front = ""
-        self.connection.executemany(
-            "INSERT INTO headings VALUES (?, ?, ?, ?, ?)",
-            ((number, *astuple(entry)) for entry in contents(document, (c for c, _ in chunks))),
-        )
-        return self.vector_records(self.files_by_number([number])[number])
-
-    def _insert_file(self, version: Version, document: Document, language: str) -> int:
-        values = (
-            version.root, version.path, version.location, version.sha256, version.size,
-            version.mtime_ns, document.title or "", document.lifecycle, document.superseded_by,
-            json.dumps(document.tags, ensure_ascii=False), document.dated or "",
-            json.dumps(document.metadata, ensure_ascii=False),
-            json.dumps(document.warnings, ensure_ascii=False), language, document.text,
-        )  # fmt: skip
-        fields = FILE_FIELDS.removeprefix("number, ") + ", text"
-        marks = ",".join("?" * len(values))
-        row = self.connection.execute(
-            f"INSERT INTO files ({fields}) VALUES ({marks})",  # noqa: S608
-            values,
-        )
-        return row.lastrowid or 0
-
-    def remove_file(self, number: int) -> list[str]:
-        """Removes a file and answers its chunks' ids."""
-        chunks = self.rows("SELECT number, id FROM chunks WHERE file = ?", (number,))
-        keywords.remove(self.connection, [row[0] for row in chunks])
-        self.connection.execute("DELETE FROM chunks WHERE file = ?", (number,))
-        self.connection.execute("DELETE FROM headings WHERE file = ?", (number,))
-        self.connection.execute("DELETE FROM files WHERE number = ?", (number,))
-        return [row[1] for row in chunks]
-
-    def set_lifecycle(self, number: int, lifecycle: str, superseded_by: str) -> list[VectorRecord]:
-        """Marks a file without reading it anew; answers its chunks as the vectors need them."""
-        sql = "UPDATE files SET lifecycle = ?, superseded_by = ? WHERE number = ?"
-        self.connection.execute(sql, (lifecycle, superseded_by, number))
-        return self.vector_records(self.files_by_number([number])[number])
-
-    def vector_records(self, file: FileRecord) -> list[VectorRecord]:
-        """A file's chunks as the vector collection holds them."""
-        return [
-            VectorRecord(c.id, file.number, file.root, file.path, file.lifecycle,
-                         c.first_line, c.last_line)
-            for c in self.chunks_of(file.number)
-        ]  # fmt: skip
-
     def _in(self, sql: str, values: list[Any]) -> Iterator[Any]:
         for start in range(0, len(values), MANY):
             page = values[start : start + MANY]
             yield from self.rows(f"{sql} ({','.join('?' * len(page))})", page)
-
-
-def chunk_ids(version: Version, chunks: Sequence[tuple[Chunk, bytes]]) -> list[str]:
-    """An id for each chunk that stays while its text does: 16 hex digits.
-
-    Made of root, path, text, and the how-manieth chunk of this text it is in its file.
-    """
-    seen: dict[str, int] = {}
-    ids = []
-    for chunk, _ in chunks:
-        times = seen[chunk.text] = seen.get(chunk.text, -1) + 1
-        parts = (version.root, version.path, chunk.text, str(times))
-        ids.append(hashlib.sha256("\0".join(parts).encode("utf-8")).hexdigest()[:16])
-    return ids
 
 
 def _file(row: tuple[Any, ...]) -> FileRecord:

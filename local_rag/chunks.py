@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from local_rag.budgets import Budget
 from local_rag.documents import Document, label_at
+from local_rag.lines import line_starts
 from local_rag.sections import Section, TableSpan, sections_of
-from local_rag.structure import line_starts
 
 TokenStarts = Callable[[str], Sequence[int]]
 """The character offset at which each token of a text starts, ascending."""
@@ -26,20 +27,6 @@ LONGEST_CONTEXT = 400  # characters of a table's header that is repeated
 IMAGE = re.compile(
     r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*[A-Za-z0-9+/=]{60,})*"
 )
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Chunk sizes in tokens.
-
-    A document of up to `whole` stays one chunk; else chunks aim at `target`, and pieces under
-    `small` join their neighbours. None is ever larger than `hard`, the embedder's own limit.
-    """
-
-    target: int
-    small: int
-    whole: int
-    hard: int
 
 
 @dataclass(frozen=True)

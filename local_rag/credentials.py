@@ -1,10 +1,10 @@
-"""Keeps secrets out: files that are secret by their name, and credentials inside documents.
+"""Credentials inside documents.
 
 Patterns of our own, as no maintained detector fits: detect-secrets reads 0.2 MB a second where
 this reads a hundred times that, and has had no release since 2024. They are few on purpose, each
 of a shape that almost nothing else has: a warning that is mostly wrong teaches people to ignore
-it. So this is no audit; it catches what was pasted by mistake. Leaves out what becomes of a
-finding.
+it. So this is no audit; it catches what was pasted by mistake. Leaves out files
+that are secret by their name (`secret_names`), and what becomes of a finding.
 """
 
 from __future__ import annotations
@@ -15,30 +15,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
-from local_rag.structure import line_starts
-
-BY_NAME = "secret file by its name"
-NAMES = frozenset({
-    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
-    ".netrc", "_netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
-    ".htpasswd", ".dockercfg", ".vault-token", ".boto", ".s3cfg", ".terraformrc", ".envrc",
-    "credentials", "credentials.json", ".credentials.json", "application_default_credentials.json",
-    "secrets.json", "secrets.toml", "secrets.yaml", "secrets.yml", "kubeconfig",
-    "wallet.dat", "key3.db", "key4.db", "logins.json", "login data",
-    ".bash_history", ".zsh_history", ".psql_history", ".mysql_history", ".python_history",
-})  # fmt: skip
-SUFFIXES = (
-    ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdb", ".kdbx", ".ppk", ".ovpn",
-    ".env", ".tfstate", ".tfvars", ".tfvars.json", ".agekey",
-)  # fmt: skip
-SHAPES = re.compile(
-    r"\.env(\.(?!example$|sample$|template$|dist$)|-|$).*"
-    r"|(client_secret|service[-_]account).*\.json"
-)
-PLACES = (".aws/credentials", ".docker/config.json", ".kube/config", ".config/gh/hosts.yml")
-FOLDERS = ("/.ssh/", "/.gnupg/")
+from local_rag.lines import line_starts
 
 # A key's first line, and under it a line of the key itself or one of its headers.
 PRIVATE_KEY = re.compile(
@@ -93,22 +71,6 @@ class Credential:
 
     line: int
     kind: str
-
-
-Secrets = Literal["warn", "skip"]
-
-
-def is_secret_name(path: str) -> bool:
-    """Whether the file at `path` (with `/`, relative to its root) is made to hold secrets."""
-    low = path.lower()
-    name = low.rpartition("/")[2]
-    if name in NAMES or name.endswith(SUFFIXES):
-        return True
-    if name.startswith((".env", "client_secret", "service")) and SHAPES.fullmatch(name):
-        return True
-    if "." not in low[: -len(name)]:  # no folder whose name has a dot: most files are done here
-        return False
-    return low.endswith(PLACES) or any(folder in f"/{low}" for folder in FOLDERS)
 
 
 def find_private_key(text: str) -> int | None:

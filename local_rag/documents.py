@@ -12,11 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from local_rag.declared import declared_keys
 from local_rag.decoding import NotText, decode
-from local_rag.formats import MARKDOWN, Format
+from local_rag.formats import MARKDOWN, Format, Syntax
 from local_rag.formats.extract import Extract
-from local_rag.front_matter import JsonValue, normalised, split_front_matter
-from local_rag.structure import Syntax, document_title
+from local_rag.front_matter import LEFT_OUT, JsonValue, normalised, split_front_matter
+from local_rag.structure import document_title
 
 __all__ = ["Document", "NotText", "document_from", "label_at", "parse_document"]
 
@@ -25,7 +26,6 @@ Chunking = Literal["auto", "headings", "whole"]
 
 
 STRAY = " \t.,;\"'“”‘’"  # round a value, where somebody's editor or haste put it
-LEFT_OUT = frozenset({"false", "no", "off", "0", "never", "none", "n", "f"})
 KEPT = frozenset({"true", "yes", "on", "1", "y", "t"})
 
 
@@ -45,6 +45,7 @@ class Document:
     chunking: Chunking = "auto"
     excluded: bool = False
     tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
     dated: str | None = None
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -59,8 +60,9 @@ def parse_document(data: bytes, kind: Format = MARKDOWN) -> Document:
         NotText: the bytes are not text.
     """
     text, decoding = decode(data)
-    keys, body_start, problem = split_front_matter(text) if kind.front_matter else ({}, 0, None)
-    warnings = [w for w in (decoding, problem) if w]
+    keys, body_start, odd = split_front_matter(text) if kind.front_matter else ({}, 0, [])
+    warnings = [*([decoding] if decoding else []), *odd]
+    keys = declared_keys(text, kind.syntax) | keys
     title = document_title(text[body_start:], kind.syntax) if kind.titled else None
     return _document(Document(text, body_start, title, syntax=kind.syntax), keys, warnings)
 
@@ -90,6 +92,7 @@ def _document(document: Document, keys: dict[str, Any], warnings: list[str]) -> 
         chunking=_chunking(meta, warnings),
         excluded=_excluded(meta, warnings),
         tags=_tags(meta.get("tags")),
+        aliases=_aliases(meta.get("aliases") or meta.get("alias")),
         dated=_dated(meta),
         metadata=metadata,
         warnings=tuple(warnings),
@@ -123,6 +126,13 @@ def _tags(value: JsonValue) -> tuple[str, ...]:
         value = [value]
     names = (_scalar(tag) for tag in value)
     return tuple(dict.fromkeys(name.lstrip("#").strip() for name in names if name and name != "#"))
+
+
+def _aliases(value: JsonValue) -> tuple[str, ...]:
+    """Other names of a note, as Obsidian takes them: a list, or names with commas between."""
+    values = value.split(",") if isinstance(value, str) else value
+    names = map(_scalar, values if isinstance(values, list) else [values])
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _word(value: JsonValue) -> str:

@@ -1,27 +1,31 @@
 """A snapshot in the making: begun from the live one, changed file by file, checked, published.
 
 Nothing here is seen by a reader before `publish`; an abandoned draft is pruned by the next
-ingest. Leaves out what to change (`plan`, `pipeline`).
+ingest. Leaves out what to change (`plan`, `changes`).
 """
 
 from __future__ import annotations
 
 import logging
 import shutil
+import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from local_rag import keywords
-from local_rag.catalog import Catalog, Version
+from local_rag.catalog import Version
+from local_rag.catalog_draft import CatalogDraft
 from local_rag.chunks import Chunk
 from local_rag.documents import Document
-from local_rag.embedders import Regime, Vector
+from local_rag.embedders import Vector
 from local_rag.errors import IndexUnreadable
+from local_rag.manifest import Counts
+from local_rag.regime import Regime
 from local_rag.snapshots import Snapshot, Store
-from local_rag.vectors import VectorIndex, VectorRecord, copy_collection
+from local_rag.vectors import DATABASE, VectorIndex, VectorRecord, vector_records
 
 log = logging.getLogger(__name__)
 
@@ -29,21 +33,12 @@ PAGE = 2000  # chunks added to Chroma at once
 FEW = 500  # chunks; below that many, deleted rows cost nothing worth a refill
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What the finished draft holds. `slots` are HNSW rows, of which deleted ones stay."""
-
-    files: int
-    chunks: int
-    superseded_chunks: int
-    slots: int
-    by_root: dict[str, tuple[int, int]]
-
-
 class Draft:
     """An open draft folder."""
 
-    def __init__(self, folder: Path, catalog: Catalog, vectors: VectorIndex | None, slots: int):
+    def __init__(
+        self, folder: Path, catalog: CatalogDraft, vectors: VectorIndex | None, slots: int
+    ):
         self.folder, self.catalog = folder, catalog
         self._vectors, self._slots = vectors, slots
         self._waiting: list[tuple[VectorRecord, Vector]] = []
@@ -58,9 +53,9 @@ class Draft:
         chroma, database = folder / "chroma", folder / "keywords.sqlite3"
         if base is None:
             vectors = VectorIndex.create(chroma) if regime.dimension else None
-            return cls(folder, Catalog.create(database), vectors, 0)
+            return cls(folder, CatalogDraft.create(database), vectors, 0)
         shutil.copyfile(base.catalog, database)
-        catalog = Catalog.open_draft(database)
+        catalog = CatalogDraft.open_copy(database)
         if not regime.dimension:
             return cls(folder, catalog, None, 0)
         if base.manifest.slots > 2 * max(base.manifest.chunks, FEW):
@@ -75,7 +70,7 @@ class Draft:
         source = VectorIndex.open(base.chroma)
         try:
             for file in self.catalog.files():
-                records = self.catalog.vector_records(file)
+                records = vector_records(file, self.catalog.chunks_of(file.number))
                 found = source.vectors([record.id for record in records])
                 self._enqueue(records, [found[record.id] for record in records])
         except KeyError as error:
@@ -93,9 +88,9 @@ class Draft:
         language: str = "",
     ) -> None:
         """Adds a file; `vectors` go with `chunks`, and are not looked at without a collection."""
-        records = self.catalog.add_file(version, document, chunks, language)
+        number = self.catalog.add_file(version, document, chunks, language)
         if self._vectors:
-            self._enqueue(records, vectors)
+            self._enqueue(self._records(number), vectors)
 
     def remove(self, number: int) -> None:
         """Takes a file out of both indexes."""
@@ -106,10 +101,14 @@ class Draft:
 
     def set_lifecycle(self, number: int, lifecycle: str, superseded_by: str) -> None:
         """Marks a file, whose chunks stay as they are."""
-        records = self.catalog.set_lifecycle(number, lifecycle, superseded_by)
+        self.catalog.set_lifecycle(number, lifecycle, superseded_by)
         if self._vectors:
             self._flush()
-            self._vectors.update(records)
+            self._vectors.update(self._records(number))
+
+    def _records(self, number: int) -> list[VectorRecord]:
+        (file,) = self.catalog.files_by_number([number]).values()
+        return vector_records(file, self.catalog.chunks_of(number))
 
     def finish(self) -> Counts:
         """Writes everything, closes the files and proves that all of it can be read again.
@@ -161,3 +160,13 @@ class Draft:
             self._vectors.add(records, [np.asarray(vector) for vector in vectors])
             self._slots += len(records)
             self._waiting.clear()
+
+
+def copy_collection(source: Path, target: Path) -> None:
+    """Copies a collection that readers may have open. `target` must not exist."""
+    target.mkdir(mode=0o700)
+    with closing(sqlite3.connect(f"{(source / DATABASE).as_uri()}?mode=ro", uri=True)) as database:
+        database.execute("VACUUM INTO ?", (str(target / DATABASE),))
+    for folder in source.iterdir():
+        if folder.is_dir():
+            shutil.copytree(folder, target / folder.name)

@@ -5,6 +5,7 @@ Sizes and times first, bytes only where those differ. An ingest hashes every fil
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +15,8 @@ from local_rag.errors import PathRefused
 from local_rag.formats import format_of
 from local_rag.freshness import state_of
 from local_rag.live import OpenIndex
-from local_rag.plan import read_version
-from local_rag.report import set_aside
+from local_rag.plan import set_aside
+from local_rag.scan import read_version
 from local_rag.settings import Root
 from local_rag.walk import Found, Scope, Skipped, walk
 
@@ -64,9 +65,13 @@ def _indexed(index: OpenIndex, found: Drift, until: float) -> None:
 
 
 def _left_out(index: OpenIndex) -> set[Name]:
-    """Documents that the last run could not index, for a reason that isn't in their bytes."""
-    skipped = index.snapshot.manifest.report.get("skipped", ())
-    return {(s["root"], s["path"]) for s in skipped if not s.get("sha256")}
+    """Documents that the last run could not index, for a reason that isn't in their bytes.
+
+    Those that still wait for their embedding are counted elsewhere.
+    """
+    report = index.snapshot.manifest.report
+    skipped = [s for s in report.get("skipped", ()) if not s.get("sha256")]
+    return {(s["root"], s["path"]) for s in [*skipped, *report.get("failed", ())]}
 
 
 def _documents(root: Root, scope: Scope, found: Drift) -> Iterator[Found]:
@@ -85,6 +90,8 @@ def _checker(index: OpenIndex, root: Root, max_bytes: int) -> Callable[[Found], 
         if isinstance(read, Skipped) or (root.name, item.path, read[0].sha256) in aside:
             return True
         kind = format_of(item.path)
+        if kind and kind.needs and importlib.util.find_spec(kind.needs) is None:
+            return True
         if kind is None or not kind.front_matter or b"rag" not in read[1].data[:10_000]:
             return False
         return parse_document(read[1].data, kind).excluded

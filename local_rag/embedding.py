@@ -15,10 +15,11 @@ from local_rag.cache import EmbeddingCache
 from local_rag.catalog import Catalog, Version
 from local_rag.chunks import Chunk, halve
 from local_rag.documents import Document
-from local_rag.embedders import Embedder, Passage, Regime, Vector, passage_title
+from local_rag.embedders import Embedder, Passage, Vector, passage_title
 from local_rag.embedders.batching import embed_batch
 from local_rag.errors import EmbedderAway, TextRejected, TextTooLong
 from local_rag.plan import Todo
+from local_rag.regime import Regime
 from local_rag.snapshots import Snapshot
 from local_rag.vectors import VectorIndex
 

@@ -1,4 +1,4 @@
-"""The indexed file that a name means: its path, `root:path`, or as much of its end as is unique.
+"""The indexed file that a name means: its path, `root:path`, any unique end of it, or its alias.
 
 Only names in the catalogue count, so no spelling of a path leads anywhere else. Leaves out what a
 spelling means (`naming`).
@@ -28,7 +28,7 @@ Name = tuple[str, str]
 
 
 def find_file(index: OpenIndex, wanted: str) -> FileRecord:
-    """The indexed file that `wanted` names: by path, `root:path`, location, file name or suffix.
+    """The indexed file that `wanted` names: by path, `root:path`, the end of its path, or an alias.
 
     Raises:
         DocumentNotFound: none or several go by it; the text names them or the nearest.
@@ -36,7 +36,7 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
     names = index.catalog.names()
     plain = meant(wanted, index.snapshot.manifest.roots)
     # Two names may differ in their Unicode form alone: as it is written comes first.
-    for found in _readings(names, wanted, plain) if wanted else ():
+    for found in _readings(index, names, wanted, plain) if wanted else ():
         if len(found) == 1:
             record = index.catalog.file(*found[0])
             assert record
@@ -49,7 +49,9 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
     raise DocumentNotFound(what, _remedy(names, wanted, plain))
 
 
-def _readings(names: list[Name], wanted: str, plain: Meant) -> Iterator[list[Name]]:
+def _readings(
+    index: OpenIndex, names: list[Name], wanted: str, plain: Meant
+) -> Iterator[list[Name]]:
     """The names that a text stands for, by one reading after the other."""
     either = {wanted, unicodedata.normalize("NFC", wanted)}
     below = [name for name in names if plain.root in (None, name[0])]
@@ -58,6 +60,7 @@ def _readings(names: list[Name], wanted: str, plain: Meant) -> Iterator[list[Nam
     yield [name for name in below if plain.path == name[1]]
     yield list(_by_end(names, either))
     yield list(_by_end(below, {plain.path}))
+    yield list(_by_alias(index.catalog.aliases(), wanted))
 
 
 def _remedy(names: list[Name], wanted: str, plain: Meant) -> str:
@@ -102,6 +105,14 @@ def _exact(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
 def _by_end(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
     ends = tuple(f"/{spelling}" for spelling in spellings)
     return (name for name in names if name[1].endswith(ends))
+
+
+def _by_alias(aliases: Iterable[tuple[str, str, tuple[str, ...]]], wanted: str) -> Iterable[Name]:
+    """Those that have `wanted` among their other names, in any case, alone or with their root."""
+    asked = _key(wanted)
+    for root, path, names in aliases:
+        if {asked} & {key for name in names for key in (_key(name), _key(f"{root}:{name}"))}:
+            yield root, path
 
 
 def _key(path: str) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 from local_rag.catalog import FileRecord
 from local_rag.errors import PathRefused
 from local_rag.live import OpenIndex
-from local_rag.walk import read_inside
+from local_rag.opening import read_inside
 
 State = Literal["current", "changed", "gone"]
 

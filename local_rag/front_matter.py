@@ -50,10 +50,12 @@ class TomlHandler(BaseHandler):
 HANDLERS = (YamlHandler(), TomlHandler(), JSONHandler())
 # libyaml takes ten seconds for 30,000 brackets.
 TOO_DEEP = re.compile(r"(?:[\[{]\s*){50}")
+TOP_KEY = re.compile(r"(?m)^([^\s#\-\[\]{}|>][^:=\n]{0,200}?)[ \t]*:(?=\s|$)")
+LEFT_OUT = frozenset({"false", "no", "off", "0", "never", "none", "n", "f"})
 PROSE = 4  # words of a key: more are a sentence with a colon in it, under a rule
 
 
-def split_front_matter(text: str) -> tuple[dict[str, Any], int, str | None]:
+def split_front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
     """The front matter's keys, where the body starts, and what was wrong with it.
 
     What does not parse, or is no mapping, is body. The keys that hide a document are obeyed even
@@ -62,25 +64,32 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int, str | None]:
     lead = len(text) - len(text.lstrip())
     handler = frontmatter.detect_format(text[lead : lead + 200], HANDLERS)
     if handler is None:
-        return {}, 0, None
+        return {}, 0, []
     try:
         block, body = handler.split(text[lead:])
     except ValueError:  # no closing line: a rule, then prose, or keys that run into the prose
         start = re.split(r"\n[ \t]*\r?\n", text[lead : lead + MAX_FRONT_MATTER], maxsplit=1)[0]
         hidden = _obeyed_keys(start)
-        return hidden, 0, "front matter is not closed: taken as text" if hidden else None
+        return hidden, 0, ["front matter is not closed: taken as text"] if hidden else []
     if len(block) > MAX_FRONT_MATTER:
         problem = f"front matter is over {MAX_FRONT_MATTER} characters: taken as text"
-        return _obeyed_keys(block[:MAX_FRONT_MATTER]), 0, problem
+        return _obeyed_keys(block[:MAX_FRONT_MATTER]), 0, [problem]
     try:
         keys = _load(handler, block)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        return _obeyed_keys(block), 0, f"front matter does not parse ({reason}): taken as text"
+        return _obeyed_keys(block), 0, [f"front matter does not parse ({reason}): taken as text"]
     if keys is None:
         hidden = _obeyed_keys(block)
-        return hidden, 0, "front matter is no mapping: taken as text" if hidden else None
-    return keys, len(text) - len(body), None
+        return hidden, 0, ["front matter is no mapping: taken as text"] if hidden else []
+    first_line = text.count("\n", 0, text.index(block, lead)) + 1
+    twice = _repeated_keys(block, first_line) if handler is HANDLERS[0] else []
+    if any(key == "rag" for key, _ in twice) and _says_no(block):
+        keys = {key: value for key, value in keys.items() if key.lower() != "rag"} | {"rag": False}
+    return keys, len(text) - len(body), [
+        f"line {line} repeats the key {key[:40]!r}: {'a no' if key == 'rag' else 'the last'} counts"
+        for key, line in twice
+    ]  # fmt: skip
 
 
 def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
@@ -93,6 +102,24 @@ def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
     if not isinstance(keys, dict) or any(len(str(key)[:200].split()) > PROSE for key in keys):
         return None
     return keys
+
+
+def _repeated_keys(block: str, first_line: int) -> list[tuple[str, int]]:
+    """Each top-level key of YAML that was there before, in lower case, and its line in the file."""
+    seen: set[str] = set()
+    repeated = []
+    for match in TOP_KEY.finditer(block):
+        key = match[1].strip("\"' \t").lower()
+        if key in seen:
+            repeated.append((key, first_line + block.count("\n", 0, match.start(1))))
+        seen.add(key)
+    return repeated
+
+
+def _says_no(block: str) -> bool:
+    """Whether one of several `rag` keys leaves the document out: what is private stays so."""
+    values = re.findall(r"(?im)^[\"']?rag[\"']?[ \t]*[:=][ \t]*[\"']?(\w+)", block)
+    return any(value.lower() in LEFT_OUT for value in values)
 
 
 def _obeyed_keys(block: str) -> dict[str, Any]:

@@ -45,7 +45,9 @@ class Listing:
     def __init__(self, names: Iterable[str], prefix: str) -> None:
         # Git on macOS tells NFC names of files whose names are NFD on disk.
         self._nfc = platform.system() == "Darwin"
-        self._files = {self._key(prefix + name) for name in names}
+        self._files = {prefix + name for name in names} if prefix else set(names)
+        if self._nfc:
+            self._files = {self._key(file) for file in self._files}
         self._folders: set[str] = set()
         for file in self._files:
             at = file.rstrip("/").rfind("/")
@@ -75,4 +77,4 @@ def list_repository(folder: Path, prefix: str) -> Listing | None:
     out = run_git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     if out is None or (not out and not (folder / ".git").exists()):
         return None
-    return Listing((os.fsdecode(name) for name in out.split(b"\0") if name), prefix)
+    return Listing(os.fsdecode(out).rstrip("\0").split("\0") if out else (), prefix)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from local_rag.catalog import Catalog, FileRecord
 from local_rag.errors import BadArgument
-from local_rag.structure import line_starts
+from local_rag.lines import line_starts
 
 SECONDS = 5.0
 PIECE = 100_000  # characters between two looks at the clock

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 NAME = ".ragignore"
 LARGEST = 1_000_000  # bytes
@@ -56,6 +58,8 @@ class Ignores:
 
 def parse_ignores(data: bytes, prefix: str, name: str = NAME) -> tuple[IgnoreFile, list[int]]:
     """An ignore file's patterns, and the numbers of the lines that are no pattern."""
+    from pathspec import GitIgnoreSpec  # most people have no such file
+
     lines = data.decode("utf-8-sig", "replace").splitlines()
     good, bad = [], []
     for number, line in enumerate(lines, 1):
@@ -67,6 +71,8 @@ def parse_ignores(data: bytes, prefix: str, name: str = NAME) -> tuple[IgnoreFil
 
 
 def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
     try:
         GitIgnoreSpec.from_lines([line])
     except ValueError:

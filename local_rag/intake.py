@@ -1,20 +1,23 @@
 """A file's bytes to the document to be indexed, or the reason why there is none.
 
 Brings together what reads a format and what keeps secrets out. Leaves out which files there are
-(`walk`) and what becomes of the answer (`pipeline`).
+(`walk`) and what becomes of the answer (`changes`).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from local_rag.credentials import Secrets, find_credentials, find_private_key
+from local_rag.catalog import Version
+from local_rag.credentials import find_credentials, find_private_key
 from local_rag.documents import Document, NotText, document_from, parse_document
 from local_rag.formats import TEXT, format_of
 from local_rag.formats.converter import Converter
 from local_rag.formats.extract import LibraryMissing, Unconvertible
-from local_rag.walk import Found, Skipped
+from local_rag.settings import Secrets
+from local_rag.walk import Skipped
 
+EXCLUDED = "asks to be left out (rag: false)"
 NAMED = 20  # credentials named of one document; a file full of them has made its point
 
 
@@ -29,25 +32,22 @@ class Intake:
         """Ends the process in which files were converted."""
         self._converter.close()
 
-    def read(self, found: Found, data: bytes, sha256: str) -> Document | Skipped:
-        """The document in a file's bytes, whose hash is `sha256`.
-
-        One that its front matter excludes is returned as it is, for the caller to leave out.
-        """
+    def read(self, found: Version, data: bytes) -> Document | Skipped:
+        """The document in the bytes of a file, or why there is none."""
         try:
             document = self._parsed(found.path, data)
         except (NotText, Unconvertible) as error:
-            known = "" if isinstance(error, LibraryMissing) else sha256
+            known = "" if isinstance(error, LibraryMissing) else found.sha256
             return Skipped(found.root, found.path, str(error), wanted=True, sha256=known)
         if document.excluded:
-            return document
+            return Skipped(found.root, found.path, EXCLUDED, wanted=False, sha256=found.sha256)
         line, credentials = find_private_key(document.text), find_credentials(document.text)
         if line is not None:
-            return _kept_out(found, f"holds a private key (line {line})", sha256)
+            return _kept_out(found, f"holds a private key (line {line})")
         if credentials and self._secrets == "skip":
             first = credentials[0]
             reason = f"holds a credential (line {first.line}: {first.kind})"
-            return _kept_out(found, reason, sha256)
+            return _kept_out(found, reason)
         remarks = [f"line {c.line} looks like a secret: {c.kind}" for c in credentials]
         if len(remarks) > NAMED:
             remarks[NAMED:] = [f"{len(remarks) - NAMED} more lines look like secrets"]
@@ -60,5 +60,5 @@ class Intake:
         return document_from(self._converter.convert(kind, data), kind)
 
 
-def _kept_out(found: Found, reason: str, sha256: str) -> Skipped:
-    return Skipped(found.root, found.path, reason, wanted=False, secret=True, sha256=sha256)
+def _kept_out(found: Version, reason: str) -> Skipped:
+    return Skipped(found.root, found.path, reason, wanted=False, secret=True, sha256=found.sha256)

@@ -9,8 +9,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from local_rag.embedders import Regime
 from local_rag.errors import IndexTooNew
+from local_rag.regime import Regime
 from local_rag.seals import Seal, seals_from_json
 
 FORMAT = 4  # of a snapshot's files; a reader refuses any other
@@ -26,6 +26,17 @@ class RootState:
     dirty: bool = False
     files: int = 0
     chunks: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a snapshot holds. `slots` are HNSW rows, of which deleted ones stay."""
+
+    files: int
+    chunks: int
+    superseded_chunks: int
+    slots: int
+    by_root: dict[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,12 @@ class Manifest:
         values["seals"] = seals_from_json(values["seals"])
         values["reference"] = tuple(values["reference"])
         return cls(**values)
+
+    @property
+    def counts(self) -> Counts:
+        """What the snapshot holds."""
+        by_root = {root.name: (root.files, root.chunks) for root in self.roots}
+        return Counts(self.files, self.chunks, self.superseded_chunks, self.slots, by_root)
 
     def to_json(self) -> str:
         """One JSON object."""

@@ -1,34 +1,36 @@
-"""What an ingest has to do: the corpus as it lies on disk against the live catalogue.
+"""What an ingest has to do: the corpus as it lies on disk against the live catalogue. Pure.
 
-Reads and hashes every file, as modification times lie. Leaves out parsing and embedding.
+Leaves out how either is read (`scan`, `basis`), and doing it (`changes`).
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
-from local_rag.catalog import FileRecord, Version
-from local_rag.errors import CorpusUnavailable, PathRefused
-from local_rag.formats import format_of
+from local_rag.catalog import Entry, Version
+from local_rag.errors import CorpusUnavailable
+from local_rag.manifest import Manifest
+from local_rag.scan import Scan
 from local_rag.settings import Root
-from local_rag.walk import Content, Found, Scope, Skipped, read_inside, walk
+from local_rag.walk import Skipped
 
-NOTHING: Mapping[tuple[str, str, str], Skipped] = MappingProxyType({})
+Aside = Mapping[tuple[str, str, str], Skipped]
+"""By root, path and SHA-256, the files whose bytes are the reason why they are not indexed."""
+
+NOTHING: Aside = MappingProxyType({})
 Change = Literal["new", "changed", "renamed"]
 
 
 @dataclass(frozen=True)
 class Todo:
-    """A file to be indexed; `old` is its record in the live catalogue, under its former name."""
+    """A file to be indexed; `old` is its entry in the live catalogue, under its former name."""
 
     change: Change
-    found: Found
-    size: int
-    old: FileRecord | None
+    version: Version
+    old: Entry | None
 
 
 @dataclass(frozen=True)
@@ -36,119 +38,91 @@ class Plan:
     """`held` files are in the index and cannot be read now; they stay as they are."""
 
     todo: tuple[Todo, ...]
-    gone: tuple[FileRecord, ...]
-    unchanged: tuple[FileRecord, ...]
-    held: tuple[FileRecord, ...]
+    gone: tuple[Entry, ...]
+    unchanged: tuple[Entry, ...]
+    held: tuple[Entry, ...]
     skipped: tuple[Skipped, ...]
 
 
-@dataclass(frozen=True)
-class Scan:
-    """The corpus on disk: every readable document with its version, and what was skipped."""
-
-    versions: tuple[tuple[Found, Version], ...]
-    skipped: tuple[Skipped, ...]
-
-
-def scan(roots: Sequence[Root], max_bytes: int, scope: Scope = Scope()) -> Scan:  # noqa: B008
-    """Walks the roots and hashes every document.
-
-    Raises:
-        CorpusUnavailable: a root is missing or cannot be listed.
-    """
-    versions, skipped = [], []
-    for root in roots:
-        for item in _listing(root, scope):
-            read = read_version(root, item, max_bytes) if isinstance(item, Found) else item
-            if isinstance(read, Skipped):
-                skipped.append(read)
-            elif isinstance(item, Found):
-                versions.append((item, read[0]))
-    return Scan(tuple(versions), tuple(skipped))
+def plan_from(base: Manifest | None, indexed: Sequence[Entry], on_disk: Scan, recipe: str) -> Plan:
+    """The plan for an index to be made by `recipe` from the one of `base`, or from nothing."""
+    same = base is not None and base.recipe == recipe
+    # A file that took its converter a minute in vain is not tried again until it changes.
+    aside = set_aside(base.report) if base and same else NOTHING
+    return make_plan(on_disk, indexed, same_recipe=same, aside=aside)
 
 
-def _listing(root: Root, scope: Scope) -> Iterable[Found | Skipped]:
-    try:
-        yield from walk(root, scope)
-    except OSError as error:
-        what = f"The corpus folder {root.path} cannot be read ({error.strerror})."
-        raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or mount the disk.") from error
-
-
-def read_version(root: Root, found: Found, max_bytes: int) -> tuple[Version, Content] | Skipped:
-    """A document's version and bytes, or why it cannot be read."""
-    kind = format_of(found.path)
-    try:
-        content = read_inside(root.path, found.location, max_bytes * (kind.heavy if kind else 1))
-    except PathRefused:
-        reason = "changed into a link while it was read"
-    except ValueError as error:
-        reason = str(error)
-    except OSError as error:
-        reason = f"unreadable: {error.strerror}"
-    else:
-        digest = hashlib.sha256(content.data).hexdigest()
-        location = str(found.location)
-        return (
-            Version(root.name, found.path, location, digest, content.size, content.mtime_ns),
-            content,
-        )
-    return Skipped(root.name, found.path, reason, wanted=True)
+def set_aside(lasting: Mapping[str, Any]) -> Aside:
+    """What an earlier run's report says of files whose bytes are the reason, as it was kept."""
+    skipped = (Skipped(**values) for values in lasting.get("set_aside", ()))
+    return {(s.root, s.path, s.sha256): s for s in skipped}
 
 
 def make_plan(
-    on_disk: Scan, indexed: Sequence[FileRecord], *, same_recipe: bool,
-    aside: Mapping[tuple[str, str, str], Skipped] = NOTHING,
+    on_disk: Scan, indexed: Sequence[Entry], *, same_recipe: bool,
+    aside: Aside = NOTHING,
 ) -> Plan:  # fmt: skip
     """Compares the corpus with the catalogue. A move is a new path with a gone file's bytes.
 
     With another recipe (chunk sizes, parser) than the catalogue's, every file has to be redone.
     `aside` holds what is known to be no document, by root, path and hash.
     """
-    records = {(record.root, record.path): record for record in indexed}
-    present = {(found.root, found.path) for found, _ in on_disk.versions}
-    missing = [record for key, record in records.items() if key not in present]
-    unreadable = [s for s in on_disk.skipped if "unreadable" in s.reason]
-    held = [record for record in missing if _is_unreadable(record, unreadable)]
-    gone = {r.sha256: r for r in missing if r not in held}
-    todo, unchanged, skipped, moved = [], [], list(on_disk.skipped), set()
-    for found, version in on_disk.versions:
-        record = records.get((found.root, found.path))
-        same = record and (record.sha256, record.location) == (version.sha256, version.location)
-        if record and same and same_recipe:
-            unchanged.append(record)
-        elif record:
-            todo.append(Todo("changed", found, version.size, record))
-        elif known := aside.get((found.root, found.path, version.sha256)):
-            skipped.append(known)
-        elif (former := gone.get(version.sha256)) and former.number not in moved:
-            moved.add(former.number)
-            todo.append(Todo("renamed", found, version.size, former))
+    entries = {(entry.root, entry.path): entry for entry in indexed}
+    unchanged: list[Entry] = []
+    other: list[tuple[Version, Entry | None]] = []
+    for version in on_disk.versions:
+        entry = entries.pop(version[:2], None)
+        if entry and same_recipe and _is_same(entry, version):
+            unchanged.append(entry)
         else:
-            todo.append(Todo("new", found, version.size, None))
-    left = tuple(r for r in missing if r not in held and r.number not in moved)
-    return Plan(tuple(todo), left, tuple(unchanged), tuple(held), tuple(skipped))
+            other.append((version, entry))
+    unreadable = [s for s in on_disk.skipped if "unreadable" in s.reason]
+    held = [entry for entry in entries.values() if _is_unreadable(entry, unreadable)]
+    gone = [entry for entry in entries.values() if entry not in held]
+    todo, known = _sorted_out(other, {entry.sha256: entry for entry in gone}, aside)
+    moved = {t.old.number for t in todo if t.old and t.change == "renamed"}
+    left = tuple(entry for entry in gone if entry.number not in moved)
+    return Plan(todo, left, tuple(unchanged), tuple(held), (*on_disk.skipped, *known))
 
 
-def _is_unreadable(record: FileRecord, unreadable: Sequence[Skipped]) -> bool:
+def _sorted_out(
+    other: Sequence[tuple[Version, Entry | None]], gone: dict[str, Entry], aside: Aside
+) -> tuple[tuple[Todo, ...], list[Skipped]]:
+    """What to do about files that aren't as they were, and those known to be no documents."""
+    todo, skipped = [], []
+    for version, entry in other:
+        if entry:
+            todo.append(Todo("changed", version, entry))
+        elif known := aside.get((version.root, version.path, version.sha256)):
+            skipped.append(known)
+        elif former := gone.pop(version.sha256, None):
+            todo.append(Todo("renamed", version, former))
+        else:
+            todo.append(Todo("new", version, None))
+    return tuple(todo), skipped
+
+
+def _is_same(entry: Entry, version: Version) -> bool:
+    return entry.sha256 == version.sha256 and entry.location == version.location
+
+
+def _is_unreadable(entry: Entry, unreadable: Sequence[Skipped]) -> bool:
     """Whether the file, or a folder above it, is there but could not be read this time."""
     return any(
-        s.root == record.root
-        and (s.path == record.path or (s.path.endswith("/") and record.path.startswith(s.path)))
+        s.root == entry.root
+        and (s.path == entry.path or (s.path.endswith("/") and entry.path.startswith(s.path)))
         for s in unreadable
     )
 
 
-def check_roots_present(
-    on_disk: Scan, indexed: Sequence[FileRecord], roots: Sequence[Root]
-) -> None:
+def check_roots_present(on_disk: Scan, indexed: Sequence[Entry], roots: Sequence[Root]) -> None:
     """Refuses to take a root that has become empty for a deletion of all its documents.
 
     Raises:
         CorpusUnavailable: a root has no documents now and had some, or none has any.
     """
-    present = {found.root for found, _ in on_disk.versions}
-    had = {record.root for record in indexed}
+    present = {version.root for version in on_disk.versions}
+    had = {entry.root for entry in indexed}
     for root in roots:
         if root.name in had - present:
             what = f"{root.path} holds no documents, but the index has some from it."

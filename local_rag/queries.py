@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from local_rag.embedders import Embedder, Passage, Regime, Vector
+from local_rag.embedders import Embedder, Passage, Vector
 from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected, TextTooLong
 from local_rag.languages import is_foreign
 from local_rag.likeness import SAME, known_vector, likeness
+from local_rag.regime import Regime
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from local_rag.errors import BadArgument
 from local_rag.fitting import prefix, said
-from local_rag.structure import line_starts
+from local_rag.lines import line_starts
 
 
 @dataclass(frozen=True)

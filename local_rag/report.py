@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from local_rag.manifest import RootState
+from local_rag.plan import Plan
 from local_rag.walk import Skipped
 
 LISTED = 1000  # files listed in the manifest; the counts are always whole
@@ -34,16 +35,6 @@ def count_reasons(texts: Iterable[str]) -> dict[str, int]:
     return dict(Counter(map(reason_of, texts)).most_common())
 
 
-Aside = dict[tuple[str, str, str], Skipped]
-"""By root, path and SHA-256, the files whose bytes are the reason why they are not indexed."""
-
-
-def set_aside(lasting: dict[str, Any]) -> Aside:
-    """What an earlier run's `lasting` report says of such files, so as not to try them again."""
-    skipped = (Skipped(**values) for values in lasting.get("set_aside", ()))
-    return {(s.root, s.path, s.sha256): s for s in skipped}
-
-
 @dataclass
 class Report:
     """One run. Counts are of files, `embedded` of chunks that the embedder was asked for."""
@@ -56,7 +47,6 @@ class Report:
     embedded: int = 0
     files: int = 0
     chunks: int = 0
-    left_out: int = 0
     embedder: str = ""
     published: str = ""
     dry_run: bool = False
@@ -79,8 +69,7 @@ class Report:
     @property
     def left_out_by_reason(self) -> dict[str, int]:
         """Files, and folders as one each, that are no documents on purpose."""
-        counts = count_reasons(s.reason for s in self.skipped if not s.wanted)
-        return counts | ({"rag: false": self.left_out} if self.left_out else {})
+        return count_reasons(s.reason for s in self.skipped if not s.wanted)
 
     @property
     def skipped_by_reason(self) -> dict[str, int]:
@@ -91,6 +80,14 @@ class Report:
     def warned_by_reason(self) -> dict[str, int]:
         """What was odd about documents that are indexed."""
         return count_reasons(remark.text for remark in self.warnings)
+
+    def note(self, plan: Plan) -> None:
+        """Counts what stays as it is, with what was odd about it when it was indexed."""
+        self.skipped += plan.skipped
+        self.unchanged = len(plan.unchanged)
+        for entry in plan.unchanged + plan.held:
+            if entry.remarks != "[]":
+                self.warnings += [Remark(entry.root, entry.path, w) for w in entry.warnings]
 
     def to_json(self) -> dict[str, Any]:
         """The whole report, with its counts by reason."""
@@ -112,5 +109,4 @@ class Report:
             "warnings": [asdict(remark) for remark in self.warnings[:LISTED]],
             "warned": len(self.warnings),
             "warned_by_reason": self.warned_by_reason,
-            "left_out": self.left_out,
         }

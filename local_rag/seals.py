@@ -21,7 +21,7 @@ from typing import Any
 from local_rag.errors import IndexUnreadable
 
 UNSEALED = frozenset({"manifest.json", "chroma.sqlite3"})
-CHROMA = "chroma.sqlite3"
+DATABASE = "chroma.sqlite3"
 PERSISTED = "index_metadata.pickle"  # in an HNSW folder that Chroma reads and leaves as it is
 BLOCK = 1 << 20
 MEND = "Run ingest.py to mend it."
@@ -75,8 +75,13 @@ def check_vectors(folder: Path, seals: Seals) -> None:
     Raises:
         IndexUnreadable: they are not what was published.
     """
+    check_sealed_vectors(folder, seals)
+    check_database(folder / "chroma" / DATABASE)
+
+
+def check_sealed_vectors(folder: Path, seals: Seals) -> None:
+    """Checks those of the collection's files that Chroma leaves as they are. Raises as above."""
     _check(folder, {name: seal for name, seal in seals.items() if "/" in name})
-    _check_database(folder / "chroma" / CHROMA)
 
 
 def _check(folder: Path, seals: Seals) -> None:
@@ -90,7 +95,12 @@ def _check(folder: Path, seals: Seals) -> None:
             raise _damaged(path.name, "not as it was written")
 
 
-def _check_database(path: Path) -> None:
+def check_database(path: Path) -> None:
+    """Has SQLite look through Chroma's database.
+
+    Raises:
+        IndexUnreadable: it is missing or damaged.
+    """
     if not path.is_file():
         raise _damaged(path.name, "missing")
     try:

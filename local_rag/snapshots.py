@@ -20,9 +20,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from local_rag.embedders import Regime
 from local_rag.errors import IndexUnreadable, IngestRunning, NoIndexYet, StoreUnwritable
 from local_rag.manifest import Manifest
+from local_rag.regime import Regime
 from local_rag.seals import seals_of
 
 log = logging.getLogger(__name__)

@@ -38,10 +38,10 @@ def prepare_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
-    if isinstance(sys.stderr, io.TextIOWrapper) and not sys.stderr.isatty():
+    if sys.stderr is None or (isinstance(sys.stderr, io.TextIOWrapper) and not sys.stderr.isatty()):
         sys.stderr = io.TextIOWrapper(
             io.BufferedWriter(_Unfailing(2, "wb", closefd=False)),
-            encoding=sys.stderr.encoding,
+            encoding=sys.stderr.encoding if sys.stderr else "utf-8",
             errors="backslashreplace",
             line_buffering=True,
         )

@@ -10,14 +10,12 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Literal
 
 from markdown_it import MarkdownIt
 
+from local_rag.formats import Syntax
+from local_rag.lines import line_starts
 from local_rag.outlines import Heading, asciidoc_headings, org_headings, rst_headings
-
-Syntax = Literal["markdown", "rst", "org", "asciidoc", "code", "table", "plain"]
-"""How a text shows its structure. `table` is one row a line, the first of them the header."""
 
 DELIMITER_ROW = re.compile(
     r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\r?$", re.MULTILINE
@@ -42,11 +40,6 @@ class Block:
 @cache
 def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").disable(["inline", "text_join"])
-
-
-def line_starts(text: str) -> list[int]:
-    """The offset of every line's first character; lines end with `\\n` alone."""
-    return [0, *(match.end() for match in re.finditer("\n", text))]
 
 
 def blocks(text: str, syntax: Syntax = "markdown") -> list[Block]:

@@ -7,16 +7,15 @@ them. `import chromadb` takes about a second, so it happens when a collection is
 
 from __future__ import annotations
 
-import shutil
-import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from local_rag.catalog import ChunkRecord, FileRecord
 from local_rag.embedders import Vector
 from local_rag.errors import IndexUnreadable, RagError, StoreUnwritable
 
@@ -56,6 +55,12 @@ class VectorRecord:
             "start_line": self.first_line,
             "end_line": self.last_line,
         }
+
+
+def vector_records(file: FileRecord, chunks: Sequence[ChunkRecord]) -> list[VectorRecord]:
+    """A file's chunks as the collection holds them."""
+    where = (file.number, file.root, file.path, file.lifecycle)
+    return [VectorRecord(chunk.id, *where, chunk.first_line, chunk.last_line) for chunk in chunks]
 
 
 @dataclass(frozen=True)
@@ -195,16 +200,6 @@ class VectorIndex:
                 one = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
             if one is None or not self.nearest(np.asarray(one[0]), 10, where=everything):
                 raise IndexUnreadable("The index answers nothing.", "Run ingest.py --rebuild.")
-
-
-def copy_collection(source: Path, target: Path) -> None:
-    """Copies a collection that readers may have open. `target` must not exist."""
-    target.mkdir(mode=0o700)
-    with closing(sqlite3.connect(f"{(source / DATABASE).as_uri()}?mode=ro", uri=True)) as database:
-        database.execute("VACUUM INTO ?", (str(target / DATABASE),))
-    for folder in source.iterdir():
-        if folder.is_dir():
-            shutil.copytree(folder, target / folder.name)
 
 
 def lifecycle_filter(superseded_chunks: int) -> dict[str, Any] | None:

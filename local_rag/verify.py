@@ -14,10 +14,10 @@ import numpy as np
 from local_rag import keywords
 from local_rag.catalog import Catalog, ChunkRecord, FileRecord
 from local_rag.errors import IndexUnreadable
+from local_rag.lines import line_starts
 from local_rag.seals import check_catalog, check_vectors
 from local_rag.snapshots import Snapshot, Store
-from local_rag.structure import line_starts
-from local_rag.vectors import VectorIndex
+from local_rag.vectors import VectorIndex, vector_records
 
 PAGE = 2000  # chunks whose vectors are in memory at once
 NORM = 1e-3
@@ -84,7 +84,7 @@ def _in_vectors(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
 def _in_file(
     catalog: Catalog, vectors: VectorIndex, file: FileRecord, dimension: int
 ) -> Iterator[str]:
-    records = catalog.vector_records(file)
+    records = vector_records(file, catalog.chunks_of(file.number))
     for start in range(0, len(records), PAGE):
         page = records[start : start + PAGE]
         stored = vectors.records([record.id for record in page])

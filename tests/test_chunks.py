@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.chunks import Budget, Chunk, chunk_document, halve
+from local_rag.budgets import Budget
+from local_rag.chunks import Chunk, chunk_document, halve
 from local_rag.documents import Document
 from local_rag.embedders.ollama import estimate_token_starts
 

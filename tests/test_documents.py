@@ -46,7 +46,20 @@ def expected(front: str, metadata: dict[str, Any], **fields: Any) -> Document:
          {"date": "2024-02-29", "updated": "2024-03-01T10:00:00"},
          {"dated": "2024-03-01T10:00:00"}),
         ("date: next week\n", {"date": "next week"}, {}),
-        ("a: 1\na: 2\n", {"a": 2}, {}),
+        ("a: 1\n# a: 0\na: 2\n", {"a": 2},
+         {"warnings": ("line 4 repeats the key 'a': the last counts",)}),
+        ("Title: One\ntext: |\n  title: no\ntitle: Two\n",
+         {"Title": "One", "text": "title: no\n", "title": "Two"},
+         {"title": "Two", "warnings": ("line 5 repeats the key 'title': the last counts",)}),
+        ("rag: no\nrag: yes\n", {"rag": False},
+         {"excluded": True, "warnings": ("line 3 repeats the key 'rag': a no counts",)}),
+        ("rag: yes\nrag: yes\n", {"rag": True},
+         {"warnings": ("line 3 repeats the key 'rag': a no counts",)}),
+        ("aliases: [Plan B, 7, Plan B, null]\n", {"aliases": ["Plan B", 7, "Plan B", None]},
+         {"aliases": ("Plan B", "7")}),
+        ("aliases: Plan B, Way out\n", {"aliases": "Plan B, Way out"},
+         {"aliases": ("Plan B", "Way out")}),
+        ("alias: Plan B\n", {"alias": "Plan B"}, {"aliases": ("Plan B",)}),
         ("content: x\nhandler: y\nmetadata: z\n",
          {"content": "x", "handler": "y", "metadata": "z"}, {}),
         ("n: .nan\ni: -.inf\nb: 99999999999999999999\n",
@@ -256,6 +269,37 @@ SHORT = "# Заметка\n\nПривет, мир\n"
 )  # fmt: skip
 def test_text_is_decoded(data: bytes, text: str, warning: str | None) -> None:
     assert decode(data) == (text, warning)
+
+
+SHORT_TEXTS = {
+    "cp1252": ["Straße café", "naïve", "señor", "Grüße", "5 €", "100 £", "a – b", "“ok”", "Übung",
+               "El Niño", "São Paulo", "coûte 3 €", "Ærø", "smörgåsbord", "Åsa & José", "ÉCOLE",
+               "Café René, Straße 5, mañana"],
+    "cp1250": ["żółć", "Kraków i Łódź", "příliš žluťoučký"],
+    "cp1251": ["Привет", "да", "Привет, мир", "Ёлка", "МОСКВА", "тест test", "Київ і Львів"],
+    "koi8_r": ["Привет", "да", "Привет, мир", "МОСКВА", "тест test", "Я иду домой"],
+    "cp866": ["Привет", "Привет, мир", "МОСКВА", "тест test"],
+    "cp1253": ["Καλημέρα", "Αθήνα"],
+    "cp1255": ["שלום", "שלום עולם"],
+    "mac_roman": ["Straße café", "Grüße"],
+    "shift_jis": ["検索", "メモ", "今日は", "会議", "カフェ", "こんにちは", "東京", "議事録 2024"],
+    "euc_jp": ["検索エンジン", "メモ", "今日は", "会議があります"],
+    "gb18030": ["你好", "今天开会", "中文", "会议记录", "数据库 v2", "测试"],
+    "big5": ["你好", "今天開會", "會議記錄", "資料庫"],
+    "euc_kr": ["안녕", "검색", "회의록"],
+    "utf-16": ["hello", "Привет", "検索", "é", "a"],
+    "utf-16-le": ["hello", "Привет", "Привет, мир", "検索エンジン"],
+    "utf-16-be": ["hello", "Привет", "検索エンジン"],
+    "utf-8-sig": ["é"],
+    "utf-32": ["hello"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"), [(name, text) for name, texts in SHORT_TEXTS.items() for text in texts]
+)
+def test_even_a_few_words_are_decoded_right(encoding: str, text: str) -> None:
+    assert decode(text.encode(encoding))[0] == text
 
 
 @pytest.mark.parametrize(

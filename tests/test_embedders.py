@@ -5,10 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from local_rag.embedders import Passage, Regime, passage_title
+from local_rag.embedders import Passage, passage_title
 from local_rag.embedders.builtin import BuiltinEmbedder
 from local_rag.embedders.ollama import client_host, is_loopback, neutralised
 from local_rag.errors import EmbedderAway, SettingsError, TextTooLong
+from local_rag.regime import Regime
 
 
 @pytest.fixture(scope="module")

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 
 from local_rag.catalog import Catalog
 from local_rag.errors import CorpusUnavailable, EmbedderAway, IngestRunning, RegimeChanged
+from local_rag.opening import Content, Files
 from local_rag.snapshots import Store
 from local_rag.vectors import VectorIndex
 from tests.conftest import Corpus, Run
@@ -390,14 +390,14 @@ def test_a_file_that_cannot_be_read_now_stays_in_the_index(
     corpus.write("b.md", "beta")
     run()
 
-    def fail(root: Path, location: Path, max_bytes: int) -> None:
-        raise PermissionError(13, "Permission denied")
+    real = Files.read
 
-    real = pytest.importorskip("local_rag.plan").read_inside
-    monkeypatch.setattr(
-        "local_rag.plan.read_inside",
-        lambda root, location, size: (fail if location == file else real)(root, location, size),
-    )
+    def fail(files: Files, location: str, max_bytes: int) -> Content:
+        if location == str(file):
+            raise PermissionError(13, "Permission denied")
+        return real(files, location, max_bytes)
+
+    monkeypatch.setattr(Files, "read", fail)
     report = run()
     assert [(s.path, s.reason) for s in report.skipped] == [
         ("a.md", "unreadable: Permission denied")

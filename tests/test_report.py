@@ -12,12 +12,13 @@ import pytest
 from rich.console import Console
 
 from local_rag.commands import ingest
+from local_rag.counted import table
 from local_rag.formats import Format
 from local_rag.formats.converter import Converter
 from local_rag.formats.extract import Extract
 from local_rag.report import Remark, Report, reason_of
 from local_rag.snapshots import Store
-from local_rag.summary import outcome, summary, table
+from local_rag.summary import outcome, summary
 from local_rag.walk import Skipped
 
 
@@ -42,13 +43,13 @@ REPORT = Report(
     unchanged=2,
     files=5,
     chunks=9,
-    left_out=1,
     embedder="none",
     skipped=[
         Skipped("r", "a.bin", "not a document format", wanted=False),
         Skipped("r", "b.md", "undecodable", wanted=True),
         Skipped("r", "two\nlines.md", "binary", wanted=True),
         Skipped("r", ".env", "secret file by its name", wanted=False, secret=True),
+        Skipped("r", "e.md", "asks to be left out (rag: false)", wanted=False, sha256="e"),
     ],
     warnings=[Remark("r", "c.md", "encoding guessed: cp1251"),
               Remark("r", "d.md", "encoding guessed: big5")],
@@ -63,7 +64,7 @@ def test_the_report_names_troubles_and_counts_by_reason_in_plain_lines() -> None
         "warning: r:c.md: encoding guessed: cp1251",
         "warning: r:d.md: encoding guessed: big5",
         "skipped in all: 1 undecodable, 1 binary",
-        "left out: 1 not a document format, 1 secret file by its name, 1 rag: false",
+        "left out: 1 not a document format, 1 secret file by its name, 1 asks to be left out",
         "warned in all: 2 encoding guessed",
     ]
     assert outcome(REPORT) == (
@@ -83,7 +84,7 @@ def test_on_a_terminal_the_counts_are_a_table() -> None:
         ["1", "skipped              binary                 "],
         ["1", "left out             not a document format  "],
         ["1", "left out             secret file by its name"],
-        ["1", "left out             rag: false             "],
+        ["1", "left out             asks to be left out    "],
         ["2", "warned               encoding guessed       "],
     ]
 

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
+from local_rag.catalog import Version
 from local_rag.credentials import (
     Credential,
     find_credentials,
     find_private_key,
-    is_secret_name,
 )
 from local_rag.documents import Document
 from local_rag.intake import Intake
 from local_rag.pipeline import Options, run_ingest
 from local_rag.report import Remark, Report
+from local_rag.secret_names import is_secret_name
 from local_rag.settings import Root, Secrets, Settings
 from local_rag.walk import Found, Skipped, walk
 
@@ -200,8 +201,8 @@ def test_with_skip_a_document_with_a_credential_leaves_the_index(leaky: Path) ->
 def test_of_a_file_full_of_credentials_only_some_are_named() -> None:
     token = joined("gh", "p_", MIXED[:36])
     with closing(Intake(1_000, "warn")) as intake:
-        found = Found("r", "a.md", Path("a.md"))
-        document = intake.read(found, f"{token}\n".encode() * 30, "")
+        version = Version("r", "a.md", "a.md", "", 0, 0)
+        document = intake.read(version, f"{token}\n".encode() * 30)
     assert isinstance(document, Document)
     assert document.warnings[19:] == (
         "line 20 looks like a secret: GitHub token",

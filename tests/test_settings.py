@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -162,3 +164,40 @@ def test_folders_that_overlap_are_refused(
 def test_a_misspelt_variable_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_CORPUS", "x")
     assert unknown_variables() == ["RAG_CORPUS"]
+
+
+def test_ollamas_own_variable_counts_where_ours_is_not_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text('ollama_host = "file:1"\n', encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    monkeypatch.delenv("OLLAMA_HOST")
+    assert load_settings().ollama_host == "file:1"
+    monkeypatch.setenv("OLLAMA_HOST", "theirs:2")
+    assert load_settings().ollama_host == "theirs:2"
+    monkeypatch.setenv("RAG_OLLAMA_HOST", "ours:3")
+    assert load_settings().ollama_host == "ours:3"
+
+
+def test_a_settings_file_that_cannot_be_read_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "home" / ".local-rag-mcp" / "config.toml").mkdir(parents=True)
+    with pytest.raises(SettingsError, match=r"config\.toml cannot be read"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    ("module", "unneeded"),
+    [
+        ("local_rag.settings", "markdown_it pydantic_settings numpy"),
+        ("local_rag.serve", "markdown_it pydantic_settings chromadb numpy ollama yaml"),
+        ("local_rag.commands", "markdown_it chromadb numpy ollama yaml rich httpx snowballstemmer"),
+    ],
+)
+def test_what_starts_often_imports_nothing_that_it_may_not_need(module: str, unneeded: str) -> None:
+    code = f"import sys, {module}; print(*sorted(set({unneeded.split()!r}) & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=PROJECT_DIR, capture_output=True,
+                          check=True, text=True)  # fmt: skip
+    assert done.stdout.split() == []

@@ -6,10 +6,11 @@ import re
 
 import pytest
 
-from local_rag.chunks import Budget, Chunk, chunk_document, halve
+from local_rag.budgets import Budget
+from local_rag.chunks import Chunk, chunk_document, halve
 from local_rag.documents import Document, parse_document
-from local_rag.formats import FORMATS
-from local_rag.structure import Syntax, blocks
+from local_rag.formats import FORMATS, Syntax
+from local_rag.structure import blocks
 
 BUDGET = Budget(target=40, small=10, whole=50, hard=120)
 

@@ -34,6 +34,9 @@ def test_the_status_counts_what_differs_on_disk(
     for name in ("same", "touched", "edited", "gone", "link"):
         corpus.write(f"{name}.md", f"{name}\n")
     corpus.write("out.md", "---\nrag: false\n---\nleft out\n")
+    corpus.write("out16.md", "---\nrag: false\n---\nleft out\n".encode("utf-16"))
+    corpus.write("out.html", '<meta name="rag" content="false"><p>left out')
+    corpus.write("key.txt", "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n")
     corpus.write("binary.md", b"\0\1\2")
     run()
     clean = call("corpus_status")["changes"]

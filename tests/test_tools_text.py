@@ -212,6 +212,26 @@ def test_a_folder_is_said_to_be_one(call: Call, corpus: Corpus, run: Run) -> Non
         assert call("list_files", glob=name)["total"] == 1
 
 
+def test_a_file_goes_by_an_alias_that_no_path_has(call: Call, corpus: Corpus, run: Run) -> None:
+    corpus.write("a.md", "---\naliases: [Way Out, b.md, Ausgang]\n---\nalpha\n")
+    corpus.write("b.md", "---\naliases: ausgang\n---\nbeta\n")
+    run()
+    for name in ("Way Out", "way out", "notes:Way Out"):
+        assert call("get_file", path=name)["path"] == "a.md"
+    assert call("get_file", path="b.md")["path"] == "b.md"
+    error = call("get_file", path="Ausgang")["error"]
+    assert error == "'Ausgang' is ambiguous. Say which: notes:a.md, notes:b.md."
+
+
+def test_a_search_for_an_alias_finds_its_document_first(
+    call: Call, corpus: Corpus, run: Run
+) -> None:
+    corpus.write("a.md", "---\naliases: [Zephyr Plan]\n---\n" + "alpha beta\n" * 50)
+    corpus.write("b.md", "A plan to plan planning.\n")
+    run()
+    assert call("search_corpus", query="Zephyr Plan", mode="keyword")["hits"][0]["path"] == "a.md"
+
+
 def test_an_ambiguous_name_lists_the_candidates(call: Call, corpus: Corpus, run: Run) -> None:
     for n in range(12):
         corpus.write(f"{n:02}/README.md", "alpha\n")

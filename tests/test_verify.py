@@ -12,7 +12,7 @@ from local_rag.catalog import Catalog
 from local_rag.commands import ingest
 from local_rag.seals import seals_of
 from local_rag.snapshots import Store
-from local_rag.vectors import VectorIndex, VectorRecord
+from local_rag.vectors import VectorIndex, VectorRecord, vector_records
 from local_rag.verify import findings
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
@@ -83,7 +83,7 @@ def test_a_vector_of_another_length_is_a_finding(
 
 def _records(store: Store) -> list[VectorRecord]:
     with closing(Catalog.open(store.current().catalog)) as catalog:
-        return [r for file in catalog.files() for r in catalog.vector_records(file)]
+        return [r for f in catalog.files() for r in vector_records(f, catalog.chunks_of(f.number))]
 
 
 def test_damage_is_a_finding(built: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from local_rag import git
-from local_rag.errors import PathRefused
 from local_rag.ignores import Ignores, ignores_beside, parse_ignores
 from local_rag.settings import Root
-from local_rag.walk import GIT_AWAY, Found, Scope, Skipped, read_inside, walk
+from local_rag.walk import GIT_AWAY, Found, Scope, Skipped, walk
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX file names and links")
 
@@ -340,31 +339,3 @@ def test_a_folder_that_cannot_be_listed_is_named(root: Path) -> None:
         assert skipped(root) == {"closed/": "folder unreadable: Permission denied"}
     finally:
         (root / "closed").chmod(0o700)
-
-
-@POSIX
-def test_a_file_whose_folder_became_a_link_is_refused(root: Path) -> None:
-    make(root, "sub/a.md")
-    make(root.parent, "outside/a.md", text="secret\n")
-    (root / "sub" / "a.md").unlink()
-    (root / "sub").rmdir()
-    (root / "sub").symlink_to(root.parent / "outside")
-    with pytest.raises(PathRefused):
-        read_inside(root, root / "sub" / "a.md", 100)
-
-
-@POSIX
-def test_a_file_that_became_a_link_or_a_pipe_is_refused(root: Path) -> None:
-    make(root.parent, "secret.md")
-    (root / "link.md").symlink_to(root.parent / "secret.md")
-    os.mkfifo(root / "pipe.md")
-    for name in ("link.md", "pipe.md"):
-        with pytest.raises(PathRefused):
-            read_inside(root, root / name, 100)
-
-
-def test_a_file_over_the_limit_is_not_read(root: Path) -> None:
-    make(root, "a.md", text="x" * 101)
-    with pytest.raises(ValueError, match=r"^larger than 0\.0001 MB$"):
-        read_inside(root, root / "a.md", 100)
-    assert read_inside(root, root / "a.md", 101).data == b"x" * 101

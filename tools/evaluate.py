@@ -24,12 +24,12 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
 from local_rag import keywords
-from local_rag.commands import ShownProgress
 from local_rag.embedders.choose import for_queries
 from local_rag.errors import RagError, TextRejected
 from local_rag.filters import Filters, Scope, scope_of
 from local_rag.live import LiveIndex, OpenIndex
 from local_rag.pipeline import Options, run_ingest
+from local_rag.progress import Shown
 from local_rag.queries import QueryEmbedder
 from local_rag.search import Mode, query_vector, rank
 from local_rag.settings import Settings
@@ -98,7 +98,7 @@ def evaluate(
     labels: LabelledSet, settings: Settings, modes: Sequence[Mode], console: Console
 ) -> dict[str, Any]:
     """Brings the store up to date and measures; the result as JSON holds it."""
-    with ShownProgress(console) as progress:
+    with Shown() as progress:
         run_ingest(settings, Options(), progress)
     embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
     with closing(LiveIndex(Store(settings.store_dir))) as live, live.use() as index:

@@ -26,13 +26,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a
 
 from local_rag.calibration import DEFAULTS
 from local_rag.chunks import TokenStarts
-from local_rag.commands import ShownProgress
 from local_rag.embedders import Embedder, Passage, Vector
 from local_rag.embedders.builtin import BuiltinEmbedder
 from local_rag.embedders.choose import for_queries, make_embedder
 from local_rag.errors import RagError
 from local_rag.live import LiveIndex
 from local_rag.pipeline import Options, run_ingest
+from local_rag.progress import Shown
 from local_rag.queries import QueryEmbedder
 from local_rag.search import Query, search
 from local_rag.settings import Settings
@@ -87,7 +87,7 @@ def by_windows(labels: LabelledSet, embedder: Embedder, token_starts: TokenStart
 
 def by_search(labels: LabelledSet, settings: Settings, rooms: Mapping[str, int]) -> Texts:
     """What the search shows for each query in so many bytes, in at most `TOP` texts."""
-    with ShownProgress(Console(stderr=True)) as progress:
+    with Shown() as progress:
         run_ingest(settings, Options(), progress)
     embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
     found = {}

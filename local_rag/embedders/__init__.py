@@ -6,52 +6,22 @@ Leaves out which one is used (`choose`) and each one's own protocol.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from local_rag.chunks import Budget, TokenStarts
+from local_rag.budgets import Budget
+from local_rag.chunks import TokenStarts
 from local_rag.errors import TextRejected
+from local_rag.regime import Regime
 
 Vector = NDArray[np.float32]
 """A unit vector, shape (dimension,)."""
 
 LONGEST_TITLE = 160  # characters of the title slot, which is spent once a chunk
-
-
-@dataclass(frozen=True)
-class Regime:
-    """What makes vectors comparable: two stores of one regime could share them.
-
-    `kind` is ollama, builtin or none; `digest` identifies the weights; `scheme` is the version of
-    the prefixes and of the text that is put before a chunk.
-    """
-
-    kind: str
-    model: str = ""
-    digest: str = ""
-    dimension: int = 0
-    scheme: str = ""
-
-    @property
-    def id(self) -> str:
-        """Sixteen hex digits that differ between regimes."""
-        text = json.dumps(asdict(self), sort_keys=True)
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
-
-    @property
-    def label(self) -> str:
-        """How a person reads it, such as `ollama/embeddinggemma`."""
-        return f"{self.kind}/{self.model}" if self.model else self.kind
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Regime:
-        """The regime that `dataclasses.asdict` wrote."""
-        return cls(**{name: values[name] for name in cls.__dataclass_fields__})
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from local_rag.chunks import Budget
-from local_rag.embedders import Passage, Regime, Sizing, Vector, checked
+from local_rag.budgets import COUNTED
+from local_rag.embedders import Passage, Sizing, Vector, checked
 from local_rag.errors import EmbedderAway, TextTooLong
+from local_rag.regime import Regime
 
 SCHEME = "plain-1"  # the title slot, a newline, the text; raise it when that changes
 MODEL = "all-MiniLM-L6-v2-int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = Path(__file__).parent.parent / "data" / "minilm-vocab.txt"
 MAX_TOKENS = 256  # of the model card, [CLS] and [SEP] included
-# 222 of text, 32 of the title slot, and [CLS] and [SEP] make 256.
-BUDGET = Budget(target=180, small=48, whole=222, hard=222)
 INSTALL = "Run: pip install -r requirements/builtin.txt"
 
 
@@ -43,7 +42,7 @@ class BuiltinEmbedder:
     @property
     def sizing(self) -> Sizing:
         """Counted exactly, by the model's own tokenizer."""
-        return Sizing(BUDGET, self.token_starts)
+        return Sizing(COUNTED, self.token_starts)
 
     @property
     def languages(self) -> frozenset[str] | None:

@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from local_rag.embedders import Embedder, Regime, Sizing
+from local_rag.embedders import Embedder, Sizing
 from local_rag.embedders.builtin import BuiltinEmbedder
 from local_rag.embedders.ollama import SIZING, OllamaEmbedder
-from local_rag.errors import EmbedderAway, RegimeChanged
+from local_rag.errors import EmbedderAway
+from local_rag.regime import Regime, check_asked, regime_notices
 from local_rag.settings import Settings
 
 QUERY_TIMEOUT = 10.0  # seconds: Ollama loads EmbeddingGemma in 1 to 5
-UPGRADE = "ollama pull {model}, then ingest.py --rebuild"
-KEYWORDS_ONLY = "Keyword search only, no search by meaning; to add it: {upgrade}."
-BUILTIN = (
-    "Built-in embedder (small, English): less exact than EmbeddingGemma; to upgrade: {upgrade}."
-)
 
 
 @dataclass(frozen=True)
@@ -31,13 +27,6 @@ class Choice:
     sizing: Sizing
     away: str = ""
     notices: tuple[str, ...] = ()
-
-
-def regime_notices(regime: Regime, model: str) -> tuple[str, ...]:
-    """What a store of this regime costs and how to get a better one; nothing for Ollama."""
-    texts = {"none": KEYWORDS_ONLY, "builtin": BUILTIN}
-    upgrade = UPGRADE.format(model=model)
-    return (texts[regime.kind].format(upgrade=upgrade),) if regime.kind in texts else ()
 
 
 def make_embedder(kind: str, settings: Settings) -> Embedder | None:
@@ -97,11 +86,7 @@ def choose_for_existing(settings: Settings, stored: Regime) -> Choice:
     Raises:
         RegimeChanged: the settings ask for another one.
     """
-    asked = stored.kind if settings.embedder == "auto" else settings.embedder
-    if asked != stored.kind or (stored.kind == "ollama" and settings.model != stored.model):
-        wanted = f"{asked}/{settings.model}" if asked == "ollama" else asked
-        what = f"The store was built with {stored.label}, the settings ask for {wanted}."
-        raise RegimeChanged(what, "Run ingest.py --rebuild to change it.")
+    check_asked(stored, settings.embedder, settings.model)
     notices = regime_notices(stored, settings.model)
     embedder = make_embedder(stored.kind, settings)
     if embedder is None:

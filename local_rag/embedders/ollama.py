@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 import httpx
 import ollama
 
-from local_rag.chunks import Budget
-from local_rag.embedders import Passage, Regime, Sizing, Vector, checked
+from local_rag.budgets import ESTIMATED
+from local_rag.embedders import Passage, Sizing, Vector, checked
 from local_rag.errors import (
     EmbedderAway,
     EmbedderFaltered,
@@ -26,6 +26,7 @@ from local_rag.errors import (
     TextRejected,
     TextTooLong,
 )
+from local_rag.regime import Regime
 
 T = TypeVar("T")
 
@@ -50,7 +51,7 @@ def estimate_token_starts(text: str) -> list[int]:
     return [match.start() for match in TOKEN.finditer(text)]
 
 
-SIZING = Sizing(Budget(target=320, small=80, whole=420, hard=1400), estimate_token_starts)
+SIZING = Sizing(ESTIMATED, estimate_token_starts)
 
 
 def neutralised(text: str) -> str:

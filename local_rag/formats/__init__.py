@@ -7,8 +7,10 @@ that turns its bytes into text. Leaves out the reading itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
-from local_rag.structure import Syntax
+Syntax = Literal["markdown", "rst", "org", "asciidoc", "code", "table", "plain"]
+"""How a text shows its structure. `table` is one row a line, the first of them the header."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ _TABLE: dict[Format, str] = {
     Format("e-mail", "plain", module="mail", heavy=10): ".eml",
 }
 FORMATS = {suffix: kind for kind, suffixes in _TABLE.items() for suffix in suffixes.split()}
+HEAVY = {suffix: kind.heavy for suffix, kind in FORMATS.items() if kind.heavy > 1}
 NAMES = dict.fromkeys(
     ("makefile", "dockerfile", "containerfile", "justfile", "rakefile", "gemfile", "procfile"), CODE
 )
@@ -79,4 +82,5 @@ def format_of(path: str) -> Format | None:
 
 def is_generated(name: str) -> bool:
     """Whether a file of this name is made by a program for programs."""
-    return name.lower() in GENERATED_NAMES or name.lower().endswith(GENERATED_SUFFIXES)
+    low = name.lower()
+    return low in GENERATED_NAMES or low.endswith(GENERATED_SUFFIXES)

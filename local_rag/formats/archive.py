@@ -6,6 +6,7 @@ import io
 import posixpath
 import zipfile
 import zlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from local_rag.formats.extract import Unconvertible
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 INFLATED = 50_000_000  # bytes read from one archive; a bomb of 40 KB holds 4 GB
 PARTS = 10_000
+HIDING = ("rag", "lifecycle", "superseded_by")  # properties by which an author hides a document
 
 
 class Archive:
@@ -95,6 +97,16 @@ def attribute(element: Element | None, name: str) -> str:
     return next((v for k, v in element.attrib.items() if k.rpartition("}")[2] == name), "")
 
 
+def _custom(archive: Archive, root: Element | None) -> Iterator[tuple[str, str]]:
+    """The properties that an author adds; Office keeps them in a file of their own."""
+    office = archive.xml("docProps/custom.xml")
+    for item in office if office is not None else ():
+        yield attribute(item, "name").lower(), "".join(item.itertext()).strip()
+    for item in root.iter() if root is not None else ():
+        if local(item) == "user-defined":
+            yield attribute(item, "name").lower(), (item.text or "").strip()
+
+
 def core_properties(archive: Archive, name: str) -> tuple[str, dict[str, str]]:
     """Title and metadata of an Office document or an OpenDocument."""
     root = archive.xml(name)
@@ -102,7 +114,8 @@ def core_properties(archive: Archive, name: str) -> tuple[str, dict[str, str]]:
         local(item): " ".join((item.text or "").split())
         for item in (root.iter() if root is not None else ())
     }
-    wanted = {
+    custom = {key: value for key, value in _custom(archive, root) if key in HIDING}
+    wanted = custom | {
         "author": values.get("creator") or values.get("initial-creator"),
         "created": values.get("created") or values.get("creation-date"),
         "updated": values.get("modified") or values.get("date"),

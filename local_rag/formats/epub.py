@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from local_rag.decoding import decode
-from local_rag.formats.archive import Archive, attribute, local
+from local_rag.formats.archive import HIDING, Archive, attribute, local
 from local_rag.formats.extract import Extract, Pages, Unconvertible
 from local_rag.formats.webpage import read_page
 
@@ -33,7 +33,12 @@ def extract(data: bytes) -> Extract:
             number += 1
             pages.add(f"chapter {number}", page.text)
     values = {local(item): (item.text or "").strip() for item in package.iterfind("{*}metadata/*")}
-    wanted = {"author": values.get("creator"), "date": values.get("date")}
+    said = {
+        attribute(item, "name").lower(): attribute(item, "content")
+        for item in package.iterfind("{*}metadata/{*}meta")
+    }
+    hiding = {key: said.get(key) for key in HIDING}
+    wanted = {"author": values.get("creator"), "date": values.get("date")} | hiding
     return pages.extract(values.get("title", ""), {k: v for k, v in wanted.items() if v})
 
 

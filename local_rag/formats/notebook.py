@@ -7,7 +7,9 @@ import re
 from typing import Any
 
 from local_rag.formats.extract import Extract, Pages, Unconvertible
+from local_rag.front_matter import normalised, split_front_matter
 
+KEYS = ("title", "tags", "date", "aliases", "rag", "lifecycle", "superseded_by")
 LONGEST_OUTPUT = 2_000  # characters of one output; a training log has megabytes
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # the colours of a traceback
 
@@ -25,7 +27,17 @@ def extract(data: bytes) -> Extract:
     for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict):
             pages.add(f"cell {number}", _cell(cell, language))
-    return pages.extract()
+    return pages.extract(metadata=_metadata(book, cells))
+
+
+def _metadata(book: dict[str, Any], cells: list[Any]) -> dict[str, Any]:
+    """What the notebook says of itself, and its first cell's front matter, as Quarto has it."""
+    said = book.get("metadata")
+    kept = {k: said[k] for k in KEYS if k in said} if isinstance(said, dict) else {}
+    first = cells[0] if cells and isinstance(cells[0], dict) else {}
+    if first.get("cell_type") in ("raw", "markdown"):
+        kept |= split_front_matter(_text(first.get("source", "")))[0]
+    return dict(normalised(kept))
 
 
 def _language(book: dict[str, Any]) -> str:

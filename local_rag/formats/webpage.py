@@ -21,15 +21,16 @@ BLOCKS = frozenset({
 VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta",
                   "source", "track", "wbr"})  # fmt: skip
 CLOSED_BY_NEXT = frozenset({"p", "li", "td", "th", "tr", "dt", "dd", "option"})
-META = {"author": "author", "description": "description", "keywords": "tags", "date": "date"}
+META = {"author": "author", "description": "description", "keywords": "tags", "date": "date",
+        "rag": "rag", "lifecycle": "lifecycle", "superseded_by": "superseded_by"}  # fmt: skip
 
 
 def extract(data: bytes) -> Extract:
     """The text of a web page's file, which may begin with front matter."""
     source, warning = decode(data)
-    keys, body, problem = split_front_matter(source)
+    keys, body, odd = split_front_matter(source)
     page = read_page(source[body:])
-    warnings = tuple(w for w in (warning, problem) if w)
+    warnings = (*([warning] if warning else []), *odd)
     return Extract(page.text, page.title, (), page.metadata | keys, warnings)
 
 

@@ -1,0 +1,74 @@
+"""How far an ingest is: a bar on a terminal, a plain line now and then elsewhere. On stderr.
+
+Leaves out the closing report (`summary`).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+MANY = 10  # files from which on plain lines are worth while
+
+
+class Shown:
+    """Progress for a person, or for a log."""
+
+    def __init__(self) -> None:
+        self._bar = _bar() if sys.stderr.isatty() else None
+        self._files = self._done = self._tenths = 0
+        self._since = time.monotonic()
+
+    def __enter__(self) -> Shown:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def start(self, files: int, size: int) -> None:
+        """Shows how many files there are; time is estimated by their number."""
+        self._files, self._since = files, time.monotonic()
+        if self._bar and files:
+            self._bar.start()
+            self._task = self._bar.add_task("", total=files, rate="")
+
+    def advance(self, path: str, size: int, embedded: int) -> None:
+        """Counts a file."""
+        self._done += 1
+        if self._bar:
+            elapsed = time.monotonic() - self._since
+            rate = f"{embedded / elapsed:.1f} chunks/s" if elapsed > 1 else ""
+            self._bar.update(self._task, advance=1, rate=rate)
+            return
+        tenths = 10 * self._done // self._files
+        if tenths > self._tenths and self._files >= MANY:
+            self._tenths = tenths
+            print(f"indexed {self._done} of {self._files} files", file=sys.stderr)
+
+
+def _bar() -> Progress:
+    from rich.console import Console  # a scheduler's runs, which nobody watches, do without
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        TextColumn("indexing"), BarColumn(), MofNCompleteColumn(), TextColumn("files"),
+        TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
+        console=Console(stderr=True, soft_wrap=True), transient=True,
+    )  # fmt: skip

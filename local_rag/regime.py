@@ -1,0 +1,67 @@
+"""What makes two stores' vectors comparable. Pure data, known without any embedder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from local_rag.errors import RegimeChanged
+
+UPGRADE = "ollama pull {model}, then ingest.py --rebuild"
+KEYWORDS_ONLY = "Keyword search only, no search by meaning; to add it: {upgrade}."
+BUILTIN = (
+    "Built-in embedder (small, English): less exact than EmbeddingGemma; to upgrade: {upgrade}."
+)
+
+
+@dataclass(frozen=True)
+class Regime:
+    """What makes vectors comparable: two stores of one regime could share them.
+
+    `kind` is ollama, builtin or none; `digest` identifies the weights; `scheme` is the version of
+    the prefixes and of the text that is put before a chunk.
+    """
+
+    kind: str
+    model: str = ""
+    digest: str = ""
+    dimension: int = 0
+    scheme: str = ""
+
+    @property
+    def id(self) -> str:
+        """Sixteen hex digits that differ between regimes."""
+        text = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+    @property
+    def label(self) -> str:
+        """How a person reads it, such as `ollama/embeddinggemma`."""
+        return f"{self.kind}/{self.model}" if self.model else self.kind
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Regime:
+        """The regime that `dataclasses.asdict` wrote."""
+        return cls(**{name: values[name] for name in cls.__dataclass_fields__})
+
+
+def regime_notices(regime: Regime, model: str) -> tuple[str, ...]:
+    """What a store of this regime costs and how to get a better one; nothing for Ollama."""
+    texts = {"none": KEYWORDS_ONLY, "builtin": BUILTIN}
+    upgrade = UPGRADE.format(model=model)
+    return (texts[regime.kind].format(upgrade=upgrade),) if regime.kind in texts else ()
+
+
+def check_asked(stored: Regime, asked: str, model: str) -> None:
+    """Refuses settings that ask for another embedder than a store was built with.
+
+    Raises:
+        RegimeChanged: they do.
+    """
+    kind = stored.kind if asked == "auto" else asked
+    if kind != stored.kind or (stored.kind == "ollama" and model != stored.model):
+        wanted = f"{kind}/{model}" if kind == "ollama" else kind
+        what = f"The store was built with {stored.label}, the settings ask for {wanted}."
+        raise RegimeChanged(what, "Run ingest.py --rebuild to change it.")
