@@ -50,10 +50,15 @@ class Corpus:
 @pytest.fixture(autouse=True)
 def no_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty home folder, and no Ollama but one that a test starts."""
+    forget_person(monkeypatch, tmp_path / "home")
+
+
+def forget_person(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Takes the settings of whoever runs the tests out of the environment."""
     for name in [n for n in os.environ if n.startswith(("RAG_", "OLLAMA_", "GIT_"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
 
 

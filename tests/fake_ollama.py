@@ -6,11 +6,13 @@ counts what it is asked for, and misbehaves on command.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -20,6 +22,7 @@ DIMENSION = 64
 TEXT = re.compile(r"^(?:task: search result \| query: |title: (?:.*?) \| text: )", re.DOTALL)
 
 
+@functools.cache
 def word_vector(word: str) -> np.ndarray:
     seed = int.from_bytes(hashlib.sha256(word.encode("utf-8")).digest()[:4], "big")
     return np.random.default_rng(seed).standard_normal(DIMENSION)
@@ -115,6 +118,7 @@ class FakeOllama:
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
-                self.wfile.write(data)
+                with suppress(ConnectionError):  # whoever asked was killed
+                    self.wfile.write(data)
 
         return Handler

@@ -67,7 +67,12 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_failing_embedder_changes_nothing_says_why_and_is_asked_a_few_times(
-    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, name: str
+    corpus: Corpus,
+    store: Store,
+    ollama: FakeOllama,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
     for number in range(12):
         corpus.write(f"{number:02}.md", f"alpha {number}")
@@ -76,6 +81,7 @@ def test_a_failing_embedder_changes_nothing_says_why_and_is_asked_a_few_times(
     corpus.write("00.md", "beta 0")
     corpus.write("99.md", "new 99")
     ollama.texts.clear()
+    monkeypatch.setattr("local_rag.embedders.ollama.RETRY_PAUSES", (0.0, 0.0))
     fault, why = FAULTS[name]
     fault(ollama)
     report = run()

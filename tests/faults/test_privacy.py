@@ -12,8 +12,9 @@ import pytest
 from local_rag.snapshots import Store
 from tests.conftest import Corpus
 from tests.fake_ollama import FakeOllama
-from tests.faults.scenes import Scene, answered, ingest, python
-from tests.test_server import server
+from tests.faults.audited import audited
+from tests.faults.forked import Run, finished
+from tests.faults.scenes import Scene, answered, ingest, server
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
@@ -34,7 +35,7 @@ def test_nobody_else_can_read_the_store(corpus: Corpus, store: Store, ollama: Fa
 
 def test_nothing_but_the_embedder_is_connected_to(corpus: Corpus, ollama: FakeOllama) -> None:
     Scene(corpus).change(1)
-    done = python("-m", "tests.faults.audited")
+    done = finished(Run(audited))
     assert done.returncode == 0, done.stderr
     port = urlsplit(ollama.host).port
     assert set(done.stdout.splitlines()) == {f"('127.0.0.1', {port})"}, done.stdout

@@ -24,8 +24,8 @@ from local_rag.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.asking import Asker, Changer, Published, kept_asking
-from tests.faults.scenes import PROJECT, answered, assert_whole, ingest, python
-from tests.test_server import server
+from tests.faults.forked import PROJECT
+from tests.faults.scenes import answered, assert_whole, ingest, killed, server
 
 pytestmark = [
     pytest.mark.soak,
@@ -84,9 +84,8 @@ def ran(ingests: int, changer: Changer, published: Published) -> int:
     for number in range(ingests):
         changer.change()
         if number % 3 == 2:
-            arguments = (choice.choice(STEPS), str(choice.randint(1, 3)))
-            killed = python("-m", "tests.faults.killed_ingest", *arguments)
-            kills += killed.returncode == -signal.SIGKILL
+            arguments = (choice.choice(STEPS), choice.randint(1, 3))
+            kills += killed(*arguments).returncode == -signal.SIGKILL
         else:
             assert ingest(*["--rebuild"] * (number % 10 == 9)).returncode == 0
         published.look()
@@ -123,19 +122,19 @@ def test_a_kill_at_a_random_moment_costs_nothing(
 ) -> None:
     changer, choice = Changer(corpus, 11), random.Random(5)  # noqa: S311
     published, wanted = Published(store), asked("SOAK_KILLS", 200)
-    killed, tries, lost, times = Counter[str](), 0, [], []
+    kills, tries, lost, times = Counter[str](), 0, [], []
     run()
     published.look()
     with server() as client:
         client.initialize()
         asker = Asker(client, published)
         with kept_asking([asker], 2):
-            while killed.total() < wanted:
+            while kills.total() < wanted:
                 assert tries < 4 * wanted
                 tries += 1
                 changer.change()
                 last_step = killed_at(*choice.choice(list(MOMENTS.items())), choice)
-                killed.update([last_step] if last_step else [])
+                kills.update([last_step] if last_step else [])
                 assert live_snapshot(store).damage == ""
                 published.look()
                 began = time.monotonic()
@@ -146,7 +145,7 @@ def test_a_kill_at_a_random_moment_costs_nothing(
     wrong = published.wrong(asker.said)
     again = Counter(Counter(ollama.documents).values())
     tell(
-        f"{tries} runs, {killed.total()} killed, after the steps {dict(killed)}",
+        f"{tries} runs, {kills.total()} killed, after the steps {dict(kills)}",
         f"{len(lost)} times lost something, {len(asker.said)} answers, {len(wrong)} wrong",
         f"recovered in {statistics.median(times):.1f} s, {max(times):.1f} s at the most",
         f"texts by how often they were embedded {dict(again)}, notices {dict(asker.notices)}",
