@@ -81,7 +81,7 @@ def read_version(root: Root, found: Found, max_bytes: int) -> tuple[Version, Con
     try:
         content = read_inside(root.path, found.location, max_bytes * (kind.heavy if kind else 1))
     except PathRefused:
-        reason = "changed into a link while it was read"
+        reason = "changed into a link or a folder while it was read"
     except ValueError as error:
         reason = str(error)
     except OSError as error:

@@ -33,6 +33,7 @@ GIT_AWAY = "git cannot list this repository: its .gitignore files alone are obey
 OPEN_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 )
+ATTEMPTS = 3  # at reading a file that is being written to
 LEFT_OUT_BY_GIT = "left out by git"
 
 
@@ -252,14 +253,28 @@ def read_inside(root: Path, location: Path, max_bytes: int) -> Content:
             str(root).rstrip(os.sep) + os.sep
         ):
             raise _refused(location)
-        status = os.fstat(handle)
+        return _content(handle, location, max_bytes)
+    finally:
+        os.close(handle)
+
+
+def _content(handle: int, location: Path, max_bytes: int) -> Content:
+    """The bytes as they were at one moment, as an editor may be writing to the file just now.
+
+    One that never stands still, such as a log, is taken as it comes: the next run reads it again.
+    """
+    status = os.fstat(handle)
+    for _ in range(ATTEMPTS):
         if not stat.S_ISREG(status.st_mode):
             raise PathRefused(f"{location.name} is no longer a file.", "Run ingest.py.")
         if status.st_size > max_bytes:
             raise ValueError(f"larger than {max_bytes / 1e6:g} MB")
-        return Content(_read(handle, status.st_size), status.st_size, status.st_mtime_ns)
-    finally:
-        os.close(handle)
+        content = Content(_read(handle, status.st_size), status.st_size, status.st_mtime_ns)
+        before, status = status, os.fstat(handle)
+        if (before.st_size, before.st_mtime_ns) == (status.st_size, status.st_mtime_ns):
+            break
+        os.lseek(handle, 0, os.SEEK_SET)
+    return content
 
 
 def _refused(location: Path) -> PathRefused:

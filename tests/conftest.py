@@ -33,6 +33,14 @@ class Quiet:
         pass
 
 
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    """What most people have: ingest makes its own private, and with it those of later tests."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
 class Corpus:
     """A folder of documents."""
 

@@ -109,29 +109,31 @@ def test_no_damage_of_a_hnsw_file_reaches_chroma(big: Scene, store: Store) -> No
     "content",
     [
         b"",
-        None,
+        "a folder",
+        "missing",
         pytest.param(b"\n", marks=pytest.mark.soak),
         pytest.param(b"\xff\xfe garbage", marks=pytest.mark.soak),
         pytest.param(b"../../etc", marks=pytest.mark.soak),
         pytest.param(b"nothing-of-this-name", marks=pytest.mark.soak),
     ],
-    ids=["empty", "a folder", "blank", "garbage", "outside", "nowhere"],
+    ids=["empty", "a folder", "missing", "blank", "garbage", "outside", "nowhere"],
 )
 def test_a_damaged_pointer_is_noticed_answered_around_and_mended(
-    scene: Scene, store: Store, ollama: FakeOllama, content: bytes | None
+    scene: Scene, store: Store, ollama: FakeOllama, content: bytes | str
 ) -> None:
     pointer = store.path / "CURRENT"
     pointer.unlink()
-    if content is None:
-        pointer.mkdir()
-    else:
+    if isinstance(content, bytes):
         pointer.write_bytes(content)
+    elif content == "a folder":
+        pointer.mkdir()
     with server() as client:
         client.initialize()
         said, notices = answered(client)
         assert said == scene.state
         assert all("This answer is from the index of" in notice for notice in notices)
         assert len(notices) == 1
+        assert ingest("--verify").returncode == 1
         assert_mends(store, ollama, scene)
         assert answered(client) == (scene.state, set())
 
