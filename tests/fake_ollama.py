@@ -48,6 +48,7 @@ class FakeOllama:
     def __init__(self) -> None:
         self.model, self.digest = "embeddinggemma", "a" * 64
         self.present = True
+        self.requests = 0
         self.texts: list[str] = []  # every text that it was asked to embed, probes included
         self.before_embed: Callable[[Sequence[str]], None] = lambda texts: None
         self.thawed = threading.Event()  # while it is not set, nothing is answered at all
@@ -75,6 +76,7 @@ class FakeOllama:
         return [t for t in self.texts if t.startswith("title: ") and t not in known]
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
+        self.requests += 1
         self.thawed.wait()
         if path == "/api/version":
             return {"version": "0.12.9"}
