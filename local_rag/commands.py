@@ -12,6 +12,7 @@ import logging
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import asdict
 from types import TracebackType
 
 from rich.console import Console
@@ -32,7 +33,7 @@ from local_rag.report import Report
 from local_rag.settings import Settings, load_settings, unknown_variables
 from local_rag.snapshots import Store
 from local_rag.summary import NAMED, outcome, summary, table
-from local_rag.verify import findings
+from local_rag.verify import verify
 
 log = logging.getLogger(__name__)
 
@@ -133,14 +134,17 @@ def _run(settings: Settings, options: argparse.Namespace, console: Console) -> R
 
 def _verified(settings: Settings, as_json: bool) -> int:
     """Prints what is wrong with the live snapshot."""
-    found = findings(Store(settings.store_dir))
+    verdict = verify(Store(settings.store_dir))
+    exit_code = int(bool(verdict.findings))
     if as_json:
-        print(json.dumps({"findings": found, "exit_code": int(bool(found))}, ensure_ascii=False))
-        return int(bool(found))
-    for finding in found:
+        print(json.dumps(asdict(verdict) | {"exit_code": exit_code}, ensure_ascii=False))
+        return exit_code
+    for finding in verdict.findings:
         print(one_line(finding))
-    print("to mend it: ingest.py --repair" if found else "the index is whole")
-    return int(bool(found))
+    print("to mend it: ingest.py --repair" if exit_code else "the index is whole")
+    if rest := verdict.files - verdict.compared:
+        print(f"{rest} of {verdict.files} files not compared: changed since, or not plain text")
+    return exit_code
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
