@@ -83,7 +83,7 @@ def _two_snapshots(scene: Scene, run: Callable[[], object]) -> State:
 
 def _many_chunks(scene: Scene, run: Callable[[], object]) -> State:
     before = _two_snapshots(scene, run)
-    part = "word " * 250
+    part = "word " * 100
     scene.corpus.write("many.md", "".join(f"## Part {n}\n\n{part} p{n}\n\n" for n in range(1100)))
     run()
     return before

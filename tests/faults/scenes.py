@@ -79,16 +79,21 @@ class Scene:
             self.delete(0)
 
 
-def answered(client: RawClient, numbers: range = range(20)) -> tuple[State, set[str]]:
-    """What the server says about each document, and the notices that it gave."""
+def answered(client: RawClient, numbers: range | None = None) -> tuple[State, set[str]]:
+    """What the server says about all documents in one answer, and the notices that it gave.
+
+    With `numbers` it is asked about each of these documents by itself.
+    """
+    queries = ["version"] if numbers is None else [f"alpha{number}" for number in numbers]
     state, notices = {}, set()
-    for number in numbers:
-        result = client.call("search_corpus", query=f"alpha{number}", limit=20)
+    start = "alpha" if numbers is None else ""
+    for query in queries:
+        result = client.call("search_corpus", query=query, limit=20)
         assert not result.get("isError"), result
         notices |= {n for n in result["structuredContent"]["notices"] if "is weak" not in n}
         for hit in result["structuredContent"]["hits"]:
             for line in hit["text"].splitlines():
-                if line.startswith(f"alpha{number} "):
+                if line.startswith(start or f"{query} "):
                     state[hit["path"]] = line
     return state, notices
 

@@ -1,4 +1,4 @@
-"""Ingest and server in a network of their own that leads nowhere, and what the kernel counted.
+"""An ingest and a search in a network of their own that leads nowhere, and what the kernel counted.
 
     unshare -n python -m tests.faults.secluded
 
@@ -12,14 +12,15 @@ import json
 import os
 import socket
 import struct
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
 
+from local_rag.answers import SearchArguments
+from local_rag.commands import ingest
+from local_rag.serve import load_tools
+from local_rag.settings import load_settings
 from tests.fake_ollama import FakeOllama
-from tests.faults.forked import PROJECT
-from tests.test_server import server
 
 UP = 0x1 | 0x40  # IFF_UP, IFF_RUNNING
 SIOCSIFFLAGS = 0x8914
@@ -64,13 +65,13 @@ def main() -> None:
     raise_loopback()
     ollama = FakeOllama()
     os.environ["OLLAMA_HOST"] = ollama.host
-    done = subprocess.run([sys.executable, PROJECT / "ingest.py"], check=False)
-    with server() as client:
-        client.initialize()
-        found = client.call("search_corpus", query="alpha1")["structuredContent"]
-    figures = counted() | {"requests": ollama.requests, "hits": len(found["hits"])}
+    code = ingest([])
+    tools = load_tools(load_settings())
+    found = tools.search_corpus(SearchArguments.model_validate({"query": "alpha1"}))
+    tools.close()
+    figures = counted() | {"requests": ollama.requests, "hits": len(found.hits)}
     stray()
-    figures |= {"exit code": done.returncode, "strayed": counted()["to nowhere"]}
+    figures |= {"exit code": code, "strayed": counted()["to nowhere"]}
     ollama.stop()
     sys.stdout.write(json.dumps(figures))
 

@@ -73,26 +73,22 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_failing_embedder_changes_nothing_says_why_and_is_asked_a_few_times(
-    corpus: Corpus,
+    scene: Scene,
     store: Store,
     ollama: FakeOllama,
     run: Run,
     monkeypatch: pytest.MonkeyPatch,
     name: str,
 ) -> None:
-    for number in range(12):
-        corpus.write(f"{number:02}.md", f"alpha {number}")
-    run()
     before = indexed(store)
-    corpus.write("00.md", "beta 0")
-    corpus.write("99.md", "new 99")
-    ollama.texts.clear()
+    scene.write(1, 9)
+    scene.write(99, 9)
     monkeypatch.setattr("local_rag.embedders.ollama.RETRY_PAUSES", (0.0, 0.0))
     fault, why = FAULTS[name]
     fault(ollama)
     report = run()
     assert report.exit_code == 1
-    assert [remark.path for remark in report.failed] == ["00.md", "99.md"]
+    assert [remark.path for remark in report.failed] == ["01.md", "99.md"]
     assert all(why in remark.text for remark in report.failed), report.failed
     assert indexed(store) == before
     assert store.current().manifest.pending == 2
@@ -135,37 +131,32 @@ def test_an_embedder_that_has_changed_is_never_mixed_in_and_a_rebuild_takes_it_w
 @pytest.mark.parametrize(
     ("sql", "embedded"),
     [
-        ("UPDATE vectors SET vector = zeroblob(length(vector))", 20),
-        ("UPDATE vectors SET vector = substr(vector, 1, 30)", 20),
-        ("UPDATE vectors SET vector = x'00'", 20),
+        ("UPDATE vectors SET vector = zeroblob(length(vector))", 19),
+        ("UPDATE vectors SET vector = substr(vector, 1, 30)", 19),
+        ("UPDATE vectors SET vector = x'00'", 19),
         ("UPDATE vectors SET used = 1", 0),
     ],
 )
 def test_damaged_vectors_in_the_cache_are_not_believed(
-    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, sql: str, embedded: int
+    scene: Scene, store: Store, ollama: FakeOllama, run: Run, sql: str, embedded: int
 ) -> None:
-    for number in range(20):
-        corpus.write(f"{number:02}.md", f"alpha {number}")
-    run()
     for name in store.finished():
         (store.path / "snapshots" / name / "keywords.sqlite3").write_bytes(b"")
     with closing(sqlite3.connect(store.cache)) as database, database:
         database.execute(sql)
-    ollama.texts.clear()
     assert run().exit_code == 0
     assert len(ollama.documents) == embedded
     with closing(Catalog.open(store.current().catalog)) as catalog:
-        assert len(catalog.files()) == 20
+        assert len(catalog.files()) == len(scene.state)
 
 
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
 def test_a_cache_with_damaged_pages_is_put_aside(
-    corpus: Corpus, store: Store, ollama: FakeOllama, part: float
+    scene: Scene, store: Store, ollama: FakeOllama, part: float
 ) -> None:
-    scene = Scene(corpus)
-    for number in range(20):
-        scene.write(number, 0)
-    corpus.write("long.md", "".join(f"## P{n}\n\n{'word ' * 250} {n}\n\n" for n in range(100)))
+    scene.corpus.write(
+        "long.md", "".join(f"## P{n}\n\n{'word ' * 100} {n}\n\n" for n in range(100))
+    )
     assert ingest().returncode == 0
     data = bytearray(store.cache.read_bytes())
     start = int(len(data) * part)

@@ -109,14 +109,14 @@ def test_what_chroma_has_read_of_a_hnsw_folder_answers_rightly_whatever_becomes_
 ) -> None:
     with server() as client:
         client.initialize()
-        right = answered(client, range(3))
-        assert right == ({p: line for p, line in big.state.items() if p < "03"}, set())
+        right = answered(client, range(1, 2))
+        assert right == ({"01.md": big.state["01.md"]}, set())
         for name in HNSW:
             path = file_of(store, name)
             content = path.read_bytes()
             for damage in DAMAGES:
                 damage(path)
-                assert answered(client, range(3)) == right, (name, damage)
+                assert answered(client, range(1, 2)) == right, (name, damage)
                 path.write_bytes(content)
 
 

@@ -179,14 +179,14 @@ def test_a_clock_that_was_set_back_puts_no_older_index_before_a_newer_one(
     newest = store.finished()[0]
     (store.path / "CURRENT").write_text(newest + "\n", encoding="utf-8")
     made = [newest]
-    for version in range(3, 8):
+    for version in range(3, 6):
         scene.change(version)
         made.append(run().published)
         assert store.finished()[0] == store.current_name() == made[-1]
         assert indexed(store) == scene.state
     assert made == sorted(made)
     age(store)
-    scene.change(8)
+    scene.change(6)
     run()
     assert len(store.finished()) == 3
     store.current().catalog.write_bytes(b"")
