@@ -22,7 +22,7 @@ from typing import IO, Any
 import pytest
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
-FORKS = "forkserver" in multiprocessing.get_all_start_methods()
+FORKS = sys.platform == "linux"  # on a Mac libraries of the system do not survive a fork
 CONTEXT: Any = multiprocessing.get_context("forkserver" if FORKS else "spawn")
 IMPORTED = [
     "pytest", "chromadb", "chromadb.api.rust", "chromadb.api.segment", "local_rag.commands",
