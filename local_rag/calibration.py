@@ -54,5 +54,6 @@ def keep_thresholds(store: Path, regime: Regime, thresholds: Thresholds) -> None
     """Writes measured thresholds beside the index, in one step."""
     text = json.dumps(asdict(thresholds) | {"regime": regime.id}, indent=1)
     draft = store / f"{FILE}.new"
+    draft.touch(mode=0o600)  # as everything in the store
     draft.write_text(text + "\n", encoding="utf-8")
     draft.replace(store / FILE)

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
+from dataclasses import asdict
 
 from local_rag.display import one_line
 from local_rag.errors import OutputLost, RagError
@@ -102,16 +103,19 @@ def _run(settings: Settings, options: argparse.Namespace) -> Report:
 
 def _verified(settings: Settings, as_json: bool) -> int:
     """Prints what is wrong with the live snapshot."""
-    from local_rag.verify import findings  # opens Chroma
+    from local_rag.verify import verify  # opens Chroma
 
-    found = findings(Store(settings.store_dir))
+    verdict = verify(Store(settings.store_dir))
+    exit_code = int(bool(verdict.findings))
     if as_json:
-        say(json.dumps({"findings": found, "exit_code": int(bool(found))}, ensure_ascii=False))
-        return int(bool(found))
-    for finding in found:
+        say(json.dumps(asdict(verdict) | {"exit_code": exit_code}, ensure_ascii=False))
+        return exit_code
+    for finding in verdict.findings:
         say(one_line(finding))
-    say("to mend it: ingest.py --repair" if found else "the index is whole")
-    return int(bool(found))
+    say("to mend it: ingest.py --repair" if exit_code else "the index is whole")
+    if rest := verdict.files - verdict.compared:
+        say(f"{rest} of {verdict.files} files not compared: changed since, or not plain text")
+    return exit_code
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:

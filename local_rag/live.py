@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from local_rag.catalog import Catalog
-from local_rag.errors import IndexUnreadable
+from local_rag.errors import IndexUnreadable, RagError
 from local_rag.seals import MEND, check_catalog, check_vectors
 from local_rag.snapshots import Snapshot, Store
 from local_rag.vectors import VectorIndex
@@ -21,13 +22,15 @@ from local_rag.vectors import VectorIndex
 ATTEMPTS = 3  # a snapshot can be pruned between reading CURRENT and opening what it names
 PATIENCE = 60.0  # seconds after which a snapshot that could not be opened whole is tried again
 OLDER = "{why} This answer is from the index of {created}."
+Mark = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True)
 class OpenIndex:
     """An open snapshot. `vectors` is None where there are none or `damage` says why not.
 
-    `notice` is what every answer must say first, if this is not the snapshot it should be.
+    `notice` is what every answer must say first, if this is not the snapshot it should be. `mark`
+    tells whether anybody has written to the catalogue since it was checked.
     """
 
     snapshot: Snapshot
@@ -35,11 +38,19 @@ class OpenIndex:
     vectors: VectorIndex | None
     damage: str = ""
     notice: str = ""
+    mark: Mark = None
 
     @property
     def first_notices(self) -> list[str]:
         """The notice as a list of its own, to be added to; empty if there is none."""
         return [self.notice] if self.notice else []
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether the catalogue is what was checked. SQLite reads it page by page and notices no
+        damage inside a long text. One that is gone stays as it was for who has it open.
+        """
+        return _mark(self.snapshot.catalog) in (None, self.mark)
 
     def close(self) -> None:
         """Releases the snapshot's files."""
@@ -54,15 +65,24 @@ def open_index(snapshot: Snapshot, notice: str = "") -> OpenIndex:
     Raises:
         IndexUnreadable: the catalogue is damaged.
     """
+    mark = _mark(snapshot.catalog)
     check_catalog(snapshot.path, snapshot.manifest.seals)
-    catalog = Catalog.open(snapshot.catalog)
-    if not snapshot.manifest.regime.dimension:
-        return OpenIndex(snapshot, catalog, None, notice=notice)
+    catalog, vectors, damage = Catalog.open(snapshot.catalog), None, ""
+    if snapshot.manifest.regime.dimension:
+        try:
+            vectors = _opened_vectors(snapshot)
+        except IndexUnreadable as error:
+            damage = str(error)
+    return OpenIndex(snapshot, catalog, vectors, damage, notice, mark)
+
+
+def _mark(path: Path) -> Mark:
+    """What changes about a file with its content; None if it is gone."""
     try:
-        vectors = _opened_vectors(snapshot)
-    except IndexUnreadable as error:
-        return OpenIndex(snapshot, catalog, None, str(error), notice)
-    return OpenIndex(snapshot, catalog, vectors, notice=notice)
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _opened_vectors(snapshot: Snapshot) -> VectorIndex:
@@ -89,7 +109,8 @@ class _Lease:
     def stands_for(self, name: str) -> bool:
         """Whether there is no need to open the snapshot of that name now."""
         whole = not (self.index.damage or self.index.notice)  # a full disk is no lasting damage
-        return self.name == name and (whole or time.monotonic() < self._opened + PATIENCE)
+        settled = whole or time.monotonic() < self._opened + PATIENCE
+        return self.name == name and settled and self.index.is_as_it_was
 
 
 class LiveIndex:
@@ -114,11 +135,18 @@ class LiveIndex:
             lease.users += 1
         try:
             yield lease.index
+            if not lease.index.is_as_it_was:
+                raise IndexUnreadable("The index was written to while it was read.", "Ask again.")
         except IndexUnreadable:  # damaged while it was open: the next request looks again
             with self._lock:
                 if lease is self._lease:
                     self._retire()
             raise
+        except RagError as error:
+            if not lease.index.notice:
+                raise
+            # "No such document" is no answer where the damaged index may have it.
+            raise type(error)(str(error), lease.index.notice) from error
         finally:
             with self._lock:
                 lease.users -= 1

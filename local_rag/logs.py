@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from local_rag.errors import RagError
+from local_rag.snapshots import make_folder
 
 NAME = "ingest.log"
 SIZE = 500_000  # bytes until it is rotated
@@ -43,7 +44,7 @@ def logged_to(store: Path) -> Iterator[None]:
     log = logging.getLogger("local_rag")
     level = log.level
     with suppress(OSError):  # the lock says what is wrong with the folder
-        store.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(store)
     file = _File(store / NAME, maxBytes=SIZE, backupCount=KEPT, encoding="utf-8", delay=True)
     file.setFormatter(_Formatter(FORMAT))
     file.setLevel(logging.INFO)

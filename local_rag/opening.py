@@ -18,6 +18,7 @@ OPEN_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 )
 SEPARATOR = os.sep
+ATTEMPTS = 3  # at reading a file that is being written to
 
 
 class Content(NamedTuple):
@@ -111,16 +112,31 @@ def _true_path(handle: int, location: str) -> str:
 
 
 def _content(handle: int, name: str, max_bytes: int) -> Content:
+    """The bytes as they were at one moment, as an editor may be writing to the file just now.
+
+    One that never stands still, such as a log, is taken as it comes: the next run reads it again.
+    """
     status = os.fstat(handle)
-    size = status.st_size
-    if not stat.S_ISREG(status.st_mode):
-        raise PathRefused(f"{name} is no longer a file.", "Run ingest.py.")
-    if size > max_bytes:
-        raise ValueError(f"larger than {max_bytes / 1e6:g} MB")
-    data = os.read(handle, size)  # what it gains while it is read is the next run's
+    for _ in range(ATTEMPTS):
+        size, mtime_ns = status.st_size, status.st_mtime_ns
+        if not stat.S_ISREG(status.st_mode):
+            raise PathRefused(f"{name} is no longer a file.", "Run ingest.py.")
+        if size > max_bytes:
+            raise ValueError(f"larger than {max_bytes / 1e6:g} MB")
+        data = _read(handle, size)
+        status = os.fstat(handle)
+        if status.st_mtime_ns == mtime_ns and status.st_size == size:
+            break
+        os.lseek(handle, 0, os.SEEK_SET)
+    return Content(data, size, mtime_ns)
+
+
+def _read(handle: int, size: int) -> bytes:
+    """Up to `size` bytes: what a file gains while it is read is the next run's."""
+    data = os.read(handle, size)
     while len(data) < size and (more := os.read(handle, size - len(data))):
         data += more
-    return Content(data, size, status.st_mtime_ns)
+    return data
 
 
 def _refused(path: str) -> PathRefused:

@@ -23,6 +23,7 @@ SHORT = 200  # characters: a shorter query takes no less time, by the cost of a 
 OUTAGE = 10.0  # seconds for which an outage is remembered
 RECHECK = 300.0  # seconds after which the embedder is asked again who it is
 PATIENCE = 1.0  # seconds until an embedder that doesn't answer has to prove that it is up
+LONGEST = 20.0  # seconds that one is waited for which is up: several requests, each with its limit
 
 MakeEmbedder = Callable[[Regime], Embedder | None]
 
@@ -35,8 +36,9 @@ class QueryEmbedder:
         make: MakeEmbedder,
         clock: Callable[[], float] = time.monotonic,
         patience: float = PATIENCE,
+        longest: float = LONGEST,
     ) -> None:
-        self._make, self._clock, self._patience = make, clock, patience
+        self._make, self._clock, self._patience, self._longest = make, clock, patience, longest
         self._lock = threading.Lock()
         # A request that hangs must not hold up the answer, so it waits on a thread of its own.
         self._pool = ThreadPoolExecutor(2, "embedder")
@@ -92,7 +94,7 @@ class QueryEmbedder:
                 raise TextRejected("The question is too long to embed.", "Shorten it.") from error
 
     def _waited_for(self, call: Callable[[], T]) -> T:
-        """What `call` answers, however long that takes an embedder that is up; else not long."""
+        """What `call` answers; an embedder that shows no sign of life is not waited for."""
         answer = self._pool.submit(call)
         try:
             return answer.result(self._patience)
@@ -100,7 +102,11 @@ class QueryEmbedder:
             if self._embedder and not self._embedder.is_up(self._patience / 2):
                 what = f"{self._embedder.name} does not respond."
                 raise EmbedderAway(what, "Restart it.") from None
-            return answer.result()
+        try:
+            return answer.result(self._longest)
+        except TimeoutError:
+            what = f"The embedder did not answer within {self._longest:g} seconds."
+            raise EmbedderAway(what, "Try again, or restart it.") from None
 
     def _remembered(self) -> None:
         if self._outage and self._clock() < self._outage[0]:

@@ -78,7 +78,7 @@ def _content(read: Read, found: Found | Version, max_bytes: int) -> Content | Sk
     try:
         return read(found[2], max_bytes * HEAVY.get(path[path.rfind(".") :].lower(), 1))
     except PathRefused:
-        reason = "changed into a link while it was read"
+        reason = "changed into a link or a folder while it was read"
     except ValueError as error:
         reason = str(error)
     except OSError as error:

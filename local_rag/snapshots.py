@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from local_rag.errors import IndexUnreadable, IngestRunning, NoIndexYet, StoreUnwritable
 from local_rag.manifest import Manifest
 from local_rag.regime import Regime
-from local_rag.seals import seals_of
+from local_rag.seals import MEND, seals_of
 
 log = logging.getLogger(__name__)
 
@@ -67,16 +67,19 @@ class Store:
 
         Raises:
             NoIndexYet: nothing was ever published here.
-            IndexUnreadable: the pointer or what it names is damaged.
+            IndexUnreadable: the pointer or what it names is damaged or missing.
         """
+        pointer = self.path / "CURRENT"
         try:
-            name = (self.path / "CURRENT").read_text(encoding="utf-8").strip()
+            name = pointer.read_text(encoding="utf-8").strip()
         except FileNotFoundError:
+            if self.finished():
+                raise IndexUnreadable(f"{pointer} is missing.", MEND) from None
             raise NoIndexYet(f"There is no index yet in {self.path}.", INGEST) from None
         except (OSError, ValueError) as error:
-            raise IndexUnreadable(f"{self.path / 'CURRENT'}: {error}.", INGEST) from error
+            raise IndexUnreadable(f"{pointer}: {error}.", MEND) from error
         if not name or Path(name).name != name or not (self.path / "snapshots" / name).is_dir():
-            raise IndexUnreadable(f"{self.path / 'CURRENT'} names no snapshot.", INGEST)
+            raise IndexUnreadable(f"{pointer} names no snapshot.", MEND)
         return name
 
     def open(self, name: str) -> Snapshot:
@@ -91,7 +94,7 @@ class Store:
             manifest = Manifest.from_json((folder / "manifest.json").read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             what = f"The index's manifest cannot be read ({error})."
-            raise IndexUnreadable(what, "Run ingest.py to mend it.") from error
+            raise IndexUnreadable(what, MEND) from error
         return Snapshot(folder, manifest)
 
     def finished(self) -> list[str]:
@@ -121,7 +124,7 @@ class Store:
         """
         lock = FileLock(self.path / "ingest.lock", timeout=0, mode=0o600)
         try:
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self.path)
             lock.acquire()
         except Timeout:
             what = f"Another ingest is running on {self.path}."
@@ -145,7 +148,7 @@ class Store:
         """Makes `folder` the live snapshot in one step, after all of it has reached the disk."""
         manifest = replace(manifest, seals=seals_of(folder))
         _write(folder / "manifest.json", manifest.to_json())
-        for path in [*folder.rglob("*"), folder, folder.parent]:
+        for path in [*folder.rglob("*"), folder, folder.parent, self.path]:
             _sync(path)
         pointer = self.path / f"CURRENT.{secrets.token_hex(3)}"
         _write(pointer, folder.name + "\n")
@@ -195,6 +198,14 @@ class Store:
                 newest = datetime.strptime(folder.name.partition("-")[0], STAMP).replace(tzinfo=UTC)
                 return max(now, newest + timedelta(microseconds=1)).strftime(STAMP)
         return now.strftime(STAMP)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder and those above it, so that they are there after a loss of power too."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for path in missing:
+        _sync(path.parent)
 
 
 def remove(folder: Path) -> None:

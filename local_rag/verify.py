@@ -1,18 +1,21 @@
 """Looks through the live snapshot for anything that is not as it should be.
 
 More than ingest does at each run: it compares every chunk of the catalogue with its vector, its
-words and its file. Changes nothing.
+words, its file's text, and the file on disk where that is still what was indexed. Changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import bisect
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 
 import numpy as np
 
 from local_rag import keywords
 from local_rag.catalog import Catalog, ChunkRecord, FileRecord
+from local_rag.citations import Citations
 from local_rag.errors import IndexUnreadable
 from local_rag.lines import line_starts
 from local_rag.seals import check_catalog, check_vectors
@@ -23,8 +26,20 @@ PAGE = 2000  # chunks whose vectors are in memory at once
 NORM = 1e-3
 
 
-def findings(store: Store) -> list[str]:
+@dataclass(frozen=True)
+class Verdict:
     """What is wrong with the live snapshot, a line each; nothing if it is whole.
+
+    `compared` of its `files` are on disk what was indexed, so that their lines could be compared.
+    """
+
+    findings: tuple[str, ...]
+    files: int = 0
+    compared: int = 0
+
+
+def verify(store: Store) -> Verdict:
+    """Looks through the live snapshot.
 
     Raises:
         NoIndexYet: there is none.
@@ -37,9 +52,12 @@ def findings(store: Store) -> list[str]:
             found = [*_in_catalog(snapshot, catalog)]
             if snapshot.manifest.regime.dimension:
                 found += _in_vectors(snapshot, catalog)
+            citations = Citations(catalog, snapshot.manifest.roots)
+            files = catalog.files()
+            found += [wrong for file in files for wrong in citations.wrong(file)]
     except IndexUnreadable as error:
-        return [str(error)]
-    return found
+        return Verdict((str(error),))
+    return Verdict(tuple(found), len(files), citations.compared)
 
 
 def _in_catalog(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
@@ -57,18 +75,19 @@ def _in_catalog(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
         if file.root not in roots:
             yield f"{file.root}:{file.path}: its root is not in the manifest"
         text = catalog.text(file.number)
-        lines = len(line_starts(text))
+        starts = line_starts(text)
         for chunk in catalog.chunks_of(file.number):
-            if wrong := _wrong_place(chunk, text, lines):
+            if wrong := _wrong_place(chunk, text, starts):
                 yield f"{file.root}:{file.path}: chunk {chunk.id} {wrong}"
 
 
-def _wrong_place(chunk: ChunkRecord, text: str, lines: int) -> str:
+def _wrong_place(chunk: ChunkRecord, text: str, starts: Sequence[int]) -> str:
     """What is wrong with where a chunk says that it stands in its file's text."""
-    if not 1 <= chunk.first_line <= chunk.last_line <= lines:
-        return f"has lines {chunk.first_line}-{chunk.last_line} of {lines}"
     if text[chunk.start : chunk.end] != chunk.text:
         return "is not what its file has in its place"
+    first, last = (bisect.bisect_right(starts, at) for at in (chunk.start, chunk.end - 1))
+    if (first, last) != (chunk.first_line, chunk.last_line):
+        return f"has lines {chunk.first_line}-{chunk.last_line} and stands in {first}-{last}"
     return ""
 
 

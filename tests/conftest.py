@@ -33,6 +33,14 @@ class Quiet:
         pass
 
 
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    """What most people have: ingest makes its own private, and with it those of later tests."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
 class Corpus:
     """A folder of documents."""
 
@@ -50,10 +58,15 @@ class Corpus:
 @pytest.fixture(autouse=True)
 def no_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty home folder, and no Ollama but one that a test starts."""
+    forget_person(monkeypatch, tmp_path / "home")
+
+
+def forget_person(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Takes the settings of whoever runs the tests out of the environment."""
     for name in [n for n in os.environ if n.startswith(("RAG_", "OLLAMA_", "GIT_"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
 
 

@@ -6,11 +6,13 @@ counts what it is asked for, and misbehaves on command.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import re
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -20,6 +22,7 @@ DIMENSION = 64
 TEXT = re.compile(r"^(?:task: search result \| query: |title: (?:.*?) \| text: )", re.DOTALL)
 
 
+@functools.cache
 def word_vector(word: str) -> np.ndarray:
     seed = int.from_bytes(hashlib.sha256(word.encode("utf-8")).digest()[:4], "big")
     return np.random.default_rng(seed).standard_normal(DIMENSION)
@@ -45,6 +48,7 @@ class FakeOllama:
     def __init__(self) -> None:
         self.model, self.digest = "embeddinggemma", "a" * 64
         self.present = True
+        self.requests = 0
         self.texts: list[str] = []  # every text that it was asked to embed, probes included
         self.before_embed: Callable[[Sequence[str]], None] = lambda texts: None
         self.thawed = threading.Event()  # while it is not set, nothing is answered at all
@@ -72,6 +76,7 @@ class FakeOllama:
         return [t for t in self.texts if t.startswith("title: ") and t not in known]
 
     def answer(self, path: str, body: dict[str, Any]) -> Any:
+        self.requests += 1
         self.thawed.wait()
         if path == "/api/version":
             return {"version": "0.12.9"}
@@ -115,6 +120,7 @@ class FakeOllama:
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
                 self.end_headers()
-                self.wfile.write(data)
+                with suppress(ConnectionError):  # whoever asked was killed
+                    self.wfile.write(data)
 
         return Handler

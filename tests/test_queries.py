@@ -94,6 +94,22 @@ def test_an_embedder_that_is_busy_is_waited_for(
     assert len(queries.vector("alpha", regime, ())) == regime.dimension
 
 
+def test_an_embedder_that_is_up_and_never_answers_is_given_up(
+    regime: Regime, ollama: FakeOllama, clock: Clock
+) -> None:
+    queries = QueryEmbedder(lambda regime: embedder_of(ollama), clock, 0.2, longest=0.3)
+    queries.vector("alpha", regime, ())
+    answered = threading.Event()
+    ollama.before_embed = lambda texts: assert_waited(answered)
+    with pytest.raises(EmbedderAway, match=r"did not answer within 0\.3 seconds"):
+        queries.vector("beta", regime, ())
+    answered.set()
+
+
+def assert_waited(event: threading.Event) -> None:
+    assert event.wait(30)
+
+
 def test_a_model_that_is_replaced_while_serving_is_noticed(
     queries: QueryEmbedder, regime: Regime, ollama: FakeOllama, clock: Clock
 ) -> None:

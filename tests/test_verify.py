@@ -13,7 +13,7 @@ from local_rag.commands import ingest
 from local_rag.seals import seals_of
 from local_rag.snapshots import Store
 from local_rag.vectors import VectorIndex, VectorRecord, vector_records
-from local_rag.verify import findings
+from local_rag.verify import Verdict, verify
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 
@@ -28,7 +28,7 @@ def built(corpus: Corpus, store: Store, ollama: FakeOllama, run: Run) -> Store:
 
 def in_catalogue(store: Store, sql: str) -> None:
     with closing(sqlite3.connect(store.current().catalog)) as database, database:
-        database.execute(sql)
+        database.executescript(sql)
     seal_again(store)
 
 
@@ -40,7 +40,7 @@ def seal_again(store: Store) -> None:
 
 
 def test_a_whole_index_has_no_findings(built: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    assert findings(built) == []
+    assert verify(built) == Verdict((), files=2, compared=2)
     assert ingest(["--verify"]) == 0
     assert capsys.readouterr().out == "the index is whole\n"
 
@@ -50,7 +50,12 @@ def test_a_whole_index_has_no_findings(built: Store, capsys: pytest.CaptureFixtu
     [
         ("DELETE FROM words WHERE rowid = 1", "1 chunks in the word index, 2 in the manifest"),
         ("DELETE FROM chunks WHERE number = 1", "1 chunks in the catalogue, 2 in the manifest"),
-        ("UPDATE chunks SET last_line = 99", "notes:a.md: chunk .* has lines 1-99 of"),
+        ("UPDATE chunks SET last_line = 99", "notes:a.md: chunk .* has lines 1-99 and stands in"),
+        (
+            "UPDATE chunks SET first_line = 2",
+            "notes:a.md: chunk .* has lines 2-3 and stands in 1-3",
+        ),
+        ("UPDATE chunks SET first_line = 3", "notes:a.md: chunk .* is not in lines 3-3 of the"),
         ("UPDATE chunks SET text = 'x'", "notes:a.md: chunk .* is not what its file has"),
         ("UPDATE files SET lifecycle = 'active'", "0 superseded chunks, 1 in the manifest"),
         ("UPDATE files SET root = 'x'", "x:a.md: its root is not in the manifest"),
@@ -61,12 +66,55 @@ def test_each_disagreement_is_a_finding_that_a_repair_mends(
     built: Store, ollama: FakeOllama, sql: str, finding: str
 ) -> None:
     in_catalogue(built, sql)
-    assert [f for f in findings(built) if re.match(finding, f)], findings(built)
+    found = verify(built).findings
+    assert [f for f in found if re.match(finding, f)], found
     ollama.texts.clear()
     assert ingest(["--verify"]) == 1
     assert ingest(["--repair"]) == 0
     assert ingest(["--verify"]) == 0
     assert ollama.documents == []
+
+
+def test_a_text_that_is_not_the_files_on_disk_is_a_finding_that_a_repair_mends(
+    built: Store, ollama: FakeOllama
+) -> None:
+    """The whole catalogue agrees with itself; only the file itself can tell."""
+    in_catalogue(
+        built,
+        "UPDATE files SET text = replace(text, 'alpha', 'omega');"
+        "UPDATE chunks SET text = replace(text, 'alpha', 'omega');",
+    )
+    found = verify(built).findings
+    assert [re.sub(r"chunk \w+", "chunk", f) for f in found] == [
+        "notes:a.md: the indexed text is not the file's",
+        "notes:a.md: chunk is not in lines 1-3 of the file",
+    ]
+    assert ingest(["--repair"]) == 0
+    assert verify(built).findings == ()
+
+
+def test_a_file_that_is_another_by_now_tells_nothing_about_the_index(
+    built: Store, corpus: Corpus, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus.write("c.html", "<h1>C</h1>")  # converted
+    run()
+    (corpus.path / "a.md").unlink()
+    corpus.write("b.md", "other")
+    assert ingest(["--verify"]) == 0
+    assert capsys.readouterr().out == (
+        "the index is whole\n3 of 3 files not compared: changed since, or not plain text\n"
+    )
+
+
+def test_odd_encodings_and_line_ends_are_compared_as_they_were_read(
+    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", b"# A\r\n\r\nalpha\r\nbeta\r\n")
+    corpus.write("b.md", "\ufeff# Ä\n\nüber\n".encode("utf-16"))
+    corpus.write("c.md", "# Straße\n\nüber die schöne Straße gehört\n".encode("cp1252"))
+    corpus.write("d.txt", "one\x0btwo\x0cthree\u2028four\rfive\n")
+    run()
+    assert verify(store) == Verdict((), files=4, compared=4)
 
 
 def test_a_vector_of_another_length_is_a_finding(
@@ -104,4 +152,4 @@ def test_a_repair_keeps_the_embedder_that_the_index_has(built: Store, ollama: Fa
     ollama.stop()
     assert ingest(["--repair"]) == 0
     assert built.current().manifest.regime.kind == "ollama"
-    assert findings(built) == []
+    assert verify(built) == Verdict((), files=2, compared=2)

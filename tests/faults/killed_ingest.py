@@ -1,6 +1,4 @@
-"""Runs `ingest.py` and kills itself, as the kernel would, at the n-th log record of a step.
-
-    python -m tests.faults.killed_ingest STEP N [ARGUMENTS OF INGEST...]
+"""Runs an ingest that is killed, as the kernel would, at the n-th log record of a step.
 
 Every step that matters is a line of the log, so the product needs no switch for this.
 """
@@ -10,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
+from collections.abc import Sequence
 
 from local_rag.commands import ingest
 
@@ -29,8 +27,9 @@ class KillAt(logging.Handler):
                 os.kill(os.getpid(), signal.SIGKILL)
 
 
-if __name__ == "__main__":
+def killed_ingest(step: str, number: int, arguments: Sequence[str] = ()) -> int:
+    """Runs `ingest` until it is killed; its exit code, if it got through without that step."""
     log = logging.getLogger("local_rag")
     log.setLevel(logging.DEBUG)
-    log.addHandler(KillAt(sys.argv[1], int(sys.argv[2])))
-    sys.exit(ingest(sys.argv[3:]))
+    log.addHandler(KillAt(step, number))
+    return ingest(arguments)

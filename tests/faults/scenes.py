@@ -4,38 +4,53 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
+from local_rag import commands
 from local_rag.basis import live_snapshot
 from local_rag.errors import NoIndexYet
+from local_rag.serve import serve
 from local_rag.snapshots import Store
 from tests.conftest import Corpus
+from tests.faults.forked import Piped, Run, finished
+from tests.faults.killed_ingest import killed_ingest
 from tests.test_server import RawClient
 
-PROJECT = Path(__file__).resolve().parent.parent.parent
 State = dict[str, str]
 """By path, the line of a document that tells its version."""
 
 
-def python(*arguments: str, preexec: object = None) -> subprocess.CompletedProcess[str]:
-    """Runs Python on the project with the environment's settings."""
-    return subprocess.run(
-        [sys.executable, *arguments],
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=100,
-        cwd=PROJECT,
-        preexec_fn=preexec,  # type: ignore[call-overload]
-    )
+def ingest(*arguments: str, file_limit: int = 0) -> subprocess.CompletedProcess[str]:
+    """An ingest in a process of its own; `file_limit` is a quota, no file may grow beyond it."""
+    return finished(Run(commands.ingest, (arguments,), file_limit))
 
 
-def ingest(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Runs `ingest.py`."""
-    return python("ingest.py", *arguments)
+def killed(step: str, number: int) -> subprocess.CompletedProcess[str]:
+    """An ingest that is killed at the n-th line of its log with this message."""
+    return finished(Run(killed_ingest, (step, number)))
+
+
+@contextmanager
+def server() -> Iterator[RawClient]:
+    """A server in a process of its own; it must end by itself once nobody listens."""
+    process = Piped(Run(_serve))
+    try:
+        yield RawClient(process)  # type: ignore[arg-type] # as much of a Popen as it needs
+        process.stdin.close()
+        assert process.wait(timeout=20) == 0
+        assert process.stdout.read() == b""
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            pipe.close()
+
+
+def _serve() -> int:
+    serve()
+    return 0
 
 
 class Scene:
@@ -44,6 +59,7 @@ class Scene:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self.state: State = {}
+        self.before: State = {}
 
     def write(self, number: int, version: int) -> None:
         line = f"alpha{number} of version {version}"
@@ -63,16 +79,21 @@ class Scene:
             self.delete(0)
 
 
-def answered(client: RawClient, numbers: range = range(20)) -> tuple[State, set[str]]:
-    """What the server says about each document, and the notices that it gave."""
+def answered(client: RawClient, numbers: range | None = None) -> tuple[State, set[str]]:
+    """What the server says about all documents in one answer, and the notices that it gave.
+
+    With `numbers` it is asked about each of these documents by itself.
+    """
+    queries = ["version"] if numbers is None else [f"alpha{number}" for number in numbers]
     state, notices = {}, set()
-    for number in numbers:
-        result = client.call("search_corpus", query=f"alpha{number}", limit=20)
+    start = "alpha" if numbers is None else ""
+    for query in queries:
+        result = client.call("search_corpus", query=query, limit=20)
         assert not result.get("isError"), result
         notices |= {n for n in result["structuredContent"]["notices"] if "is weak" not in n}
         for hit in result["structuredContent"]["hits"]:
             for line in hit["text"].splitlines():
-                if line.startswith(f"alpha{number} "):
+                if line.startswith(start or f"{query} "):
                     state[hit["path"]] = line
     return state, notices
 

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,31 +14,11 @@ import pytest
 from local_rag.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
-from tests.faults.scenes import Scene, answered, assert_whole, ingest, python
-from tests.test_server import server
+from tests.faults.scenes import Scene, answered, assert_whole, ingest, server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 
 LARGE = "".join(f"## Part {n}\n\n{'word ' * 250} p{n}\n\n" for n in range(150))
-
-
-def with_file_limit(size: int) -> Callable[[], None]:
-    """A quota: no file may grow beyond `size` bytes."""
-
-    def limit() -> None:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    return limit
-
-
-@pytest.fixture
-def scene(corpus: Corpus, ollama: FakeOllama) -> Scene:
-    scene = Scene(corpus)
-    scene.change(0)
-    scene.change(1)
-    return scene
 
 
 def assert_refused_in_a_line(done: subprocess.CompletedProcess[str]) -> None:
@@ -52,17 +32,25 @@ def assert_refused_in_a_line(done: subprocess.CompletedProcess[str]) -> None:
 
 @pytest.mark.parametrize("kilobytes", [1, 40, 200, 400, 700])
 def test_a_quota_stops_an_ingest_in_one_line_and_loses_nothing(
-    scene: Scene, store: Store, run: Run, kilobytes: int
+    scene: Scene, store: Store, ollama: FakeOllama, kilobytes: int
 ) -> None:
-    run()
     name = store.current_name()
     scene.corpus.write("large.md", LARGE)
-    done = python("ingest.py", preexec=with_file_limit(kilobytes * 1024))
+    done = ingest(file_limit=kilobytes * 1024)
     assert_refused_in_a_line(done)
     assert store.current_name() == name
     assert_whole(store)
     assert ingest().returncode == 0
     assert_whole(store)
+
+
+@pytest.fixture
+def fresh(corpus: Corpus, ollama: FakeOllama) -> Scene:
+    """A corpus that has no store yet."""
+    scene = Scene(corpus)
+    scene.change(0)
+    scene.change(1)
+    return scene
 
 
 @pytest.fixture
@@ -79,26 +67,26 @@ def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 
 
 def test_a_full_disk_stops_an_ingest_in_one_line_and_loses_nothing(
-    scene: Scene, small_disk: Path, run: Run
+    fresh: Scene, small_disk: Path, run: Run
 ) -> None:
     store = Store(small_disk / "store")
     run()
     name = store.current_name()
-    scene.corpus.write("large.md", LARGE)
+    fresh.corpus.write("large.md", LARGE)
     with server() as client:
         client.initialize()
         for left in (0, 20_000, 300_000, 900_000):
             fill(small_disk, left)
             assert_refused_in_a_line(ingest())
-            assert answered(client)[0] == scene.state
+            assert answered(client)[0] == fresh.state
             (small_disk / "ballast").unlink()
             assert store.current_name() == name
             assert_whole(store)
-        (scene.corpus.path / "large.md").unlink()
-        scene.change(2)
+        (fresh.corpus.path / "large.md").unlink()
+        fresh.change(2)
         assert ingest().returncode == 0
         assert_whole(store)
-        assert answered(client) == (scene.state, set())
+        assert answered(client) == (fresh.state, set())
 
 
 def fill(disk: Path, left: int) -> None:
@@ -109,7 +97,7 @@ def fill(disk: Path, left: int) -> None:
 
 
 def test_a_store_that_may_not_be_written_is_answered_from_or_said_so(
-    scene: Scene, small_disk: Path, run: Run
+    fresh: Scene, small_disk: Path, run: Run
 ) -> None:
     run()
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
@@ -119,13 +107,12 @@ def test_a_store_that_may_not_be_written_is_answered_from_or_said_so(
     with server() as client:
         client.initialize()
         said, _ = answered(client)
-        assert said == scene.state
+        assert said == fresh.state
 
 
 def test_a_store_deleted_or_replaced_under_a_server_is_followed(
-    scene: Scene, store: Store, run: Run, monkeypatch: pytest.MonkeyPatch
+    scene: Scene, store: Store, ollama: FakeOllama, run: Run
 ) -> None:
-    run()
     with server() as client:
         client.initialize()
         assert answered(client) == (scene.state, set())

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import Any
 
 import pytest
 
 from local_rag.catalog import Catalog
+from local_rag.embedders import Regime
+from local_rag.embedders.choose import for_queries, make_embedder
+from local_rag.embedders.ollama import SCHEME, OllamaEmbedder
+from local_rag.settings import Settings
 from local_rag.snapshots import Store
+from tests.calling import calls
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama, Refusal
 from tests.faults.scenes import Scene, ingest
@@ -67,20 +73,22 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_failing_embedder_changes_nothing_says_why_and_is_asked_a_few_times(
-    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, name: str
+    scene: Scene,
+    store: Store,
+    ollama: FakeOllama,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
 ) -> None:
-    for number in range(12):
-        corpus.write(f"{number:02}.md", f"alpha {number}")
-    run()
     before = indexed(store)
-    corpus.write("00.md", "beta 0")
-    corpus.write("99.md", "new 99")
-    ollama.texts.clear()
+    scene.write(1, 9)
+    scene.write(99, 9)
+    monkeypatch.setattr("local_rag.embedders.ollama.RETRY_PAUSES", (0.0, 0.0))
     fault, why = FAULTS[name]
     fault(ollama)
     report = run()
     assert report.exit_code == 1
-    assert [remark.path for remark in report.failed] == ["00.md", "99.md"]
+    assert [remark.path for remark in report.failed] == ["01.md", "99.md"]
     assert all(why in remark.text for remark in report.failed), report.failed
     assert indexed(store) == before
     assert store.current().manifest.pending == 2
@@ -123,37 +131,32 @@ def test_an_embedder_that_has_changed_is_never_mixed_in_and_a_rebuild_takes_it_w
 @pytest.mark.parametrize(
     ("sql", "embedded"),
     [
-        ("UPDATE vectors SET vector = zeroblob(length(vector))", 20),
-        ("UPDATE vectors SET vector = substr(vector, 1, 30)", 20),
-        ("UPDATE vectors SET vector = x'00'", 20),
+        ("UPDATE vectors SET vector = zeroblob(length(vector))", 19),
+        ("UPDATE vectors SET vector = substr(vector, 1, 30)", 19),
+        ("UPDATE vectors SET vector = x'00'", 19),
         ("UPDATE vectors SET used = 1", 0),
     ],
 )
 def test_damaged_vectors_in_the_cache_are_not_believed(
-    corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, sql: str, embedded: int
+    scene: Scene, store: Store, ollama: FakeOllama, run: Run, sql: str, embedded: int
 ) -> None:
-    for number in range(20):
-        corpus.write(f"{number:02}.md", f"alpha {number}")
-    run()
     for name in store.finished():
         (store.path / "snapshots" / name / "keywords.sqlite3").write_bytes(b"")
     with closing(sqlite3.connect(store.cache)) as database, database:
         database.execute(sql)
-    ollama.texts.clear()
     assert run().exit_code == 0
     assert len(ollama.documents) == embedded
     with closing(Catalog.open(store.current().catalog)) as catalog:
-        assert len(catalog.files()) == 20
+        assert len(catalog.files()) == len(scene.state)
 
 
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
 def test_a_cache_with_damaged_pages_is_put_aside(
-    corpus: Corpus, store: Store, ollama: FakeOllama, part: float
+    scene: Scene, store: Store, ollama: FakeOllama, part: float
 ) -> None:
-    scene = Scene(corpus)
-    for number in range(20):
-        scene.write(number, 0)
-    corpus.write("long.md", "".join(f"## P{n}\n\n{'word ' * 250} {n}\n\n" for n in range(100)))
+    scene.corpus.write(
+        "long.md", "".join(f"## P{n}\n\n{'word ' * 100} {n}\n\n" for n in range(100))
+    )
     assert ingest().returncode == 0
     data = bytearray(store.cache.read_bytes())
     start = int(len(data) * part)
@@ -163,3 +166,66 @@ def test_a_cache_with_damaged_pages_is_put_aside(
     done = ingest("--rebuild")
     assert done.returncode == 0, done.stderr
     assert ingest("--verify").returncode == 0
+
+
+@pytest.fixture
+def withheld(ollama: FakeOllama) -> Iterator[Callable[[], None]]:
+    """From its call on Ollama is up, and answers no request for vectors before the test is over."""
+    over = threading.Event()
+
+    def wait(texts: Sequence[str]) -> None:
+        assert over.wait(60)
+
+    yield lambda: setattr(ollama, "before_embed", wait)
+    over.set()
+
+
+def test_an_answer_that_takes_too_long_is_given_up_by_ingest_and_comes_with_the_next_run(
+    scene: Scene,
+    ollama: FakeOllama,
+    run: Run,
+    withheld: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scene.write(1, 9)
+    limits: dict[str, Any] = OllamaEmbedder.__init__.__kwdefaults__
+    monkeypatch.setitem(limits, "read_timeout", 0.5)
+    known, asked = ollama.answer, ollama.texts
+
+    def late(path: str, body: dict[str, Any]) -> Any:
+        if any("version 9" in str(text) for text in body.get("input", ())):
+            withheld()
+        return known(path, body)
+
+    ollama.answer = late  # type: ignore[method-assign]
+    report = run()
+    assert [remark.path for remark in report.failed] == ["01.md"]
+    assert "did not answer in time" in report.failed[0].text
+    assert sum("version 9" in text for text in asked) == 1
+    with calls() as call:
+        assert "version 1\n" in call("get_file", path="01.md")["text"]
+    ollama.before_embed = lambda texts: None
+    ollama.answer = known  # type: ignore[method-assign]
+    assert (run().changed, run().changed) == (1, 0)
+
+
+def test_an_answer_that_takes_too_long_leaves_a_question_to_keywords(
+    scene: Scene, withheld: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local_rag.embedders.choose.QUERY_TIMEOUT", 0.5)
+    with calls() as call:
+        withheld()
+        found = call("search_corpus", query="alpha1")
+    assert found["hits"][0]["path"] == "01.md"
+    (notice,) = (n for n in found["notices"] if "Keyword matches only" in n)
+    assert "did not answer in time" in notice
+
+
+def test_a_minute_is_within_the_patience_of_ingest_and_beyond_that_of_a_question(
+    settings: Settings,
+) -> None:
+    """What the limits above really are, for who must not wait for a minute to test one."""
+    regime = Regime("ollama", settings.model, "", 64, SCHEME)
+    by_ingest, by_question = make_embedder("ollama", settings), for_queries(settings, regime)
+    waits = [e._client._client.timeout for e in (by_ingest, by_question)]  # type: ignore[union-attr]
+    assert [(w.read, w.connect) for w in waits] == [(300.0, 5.0), (10.0, 5.0)]

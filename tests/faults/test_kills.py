@@ -10,8 +10,7 @@ import pytest
 from local_rag.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
-from tests.faults.scenes import Scene, age, answered, assert_whole, python
-from tests.test_server import server
+from tests.faults.scenes import Scene, age, answered, assert_whole, killed, server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kills with a signal")
 
@@ -41,8 +40,8 @@ def test_a_kill_at_any_step_leaves_whole_snapshots_and_right_answers(
             before = dict(scene.state)
             scene.change(version)
             age(store)
-            killed = python("-m", "tests.faults.killed_ingest", step, str(number))
-            assert killed.returncode == -signal.SIGKILL, (step, killed.stderr)
+            done = killed(step, number)
+            assert done.returncode == -signal.SIGKILL, (step, done.stderr)
             said, notices = answered(client)
             assert said in (before, scene.state), step
             assert notices == set(), step
@@ -58,8 +57,7 @@ def test_a_kill_of_the_first_run_of_all_leaves_no_index_and_costs_no_embedding_t
     scene = Scene(corpus)
     scene.change(0)
     scene.change(1)
-    killed = python("-m", "tests.faults.killed_ingest", step, "1")
-    assert killed.returncode == -signal.SIGKILL
+    assert killed(step, 1).returncode == -signal.SIGKILL
     assert not (store.path / "CURRENT").exists()
     kept = set(ollama.documents)
     ollama.texts.clear()
