@@ -23,7 +23,7 @@ MEMORY = 8 << 20  # bytes that RE2 may take for an expression; with 2 MB some to
 INSTALL = "Run: python -m pip install -r requirements/regex.txt. Or search without regex."
 
 Spans = Callable[[str], Iterable[tuple[int, int]]]
-"""Where a pattern is in a text, in order."""
+"""Where a pattern is first in each line of a text, in order."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,14 @@ def spans_of(pattern: str, *, regex: bool, case_sensitive: bool) -> Spans:
     if "\n" in pattern:
         raise BadArgument("The pattern has a line break.", "Look for one line of it.")
     literal = re.compile(re.escape(pattern), 0 if case_sensitive else re.IGNORECASE)
-    return lambda text: (match.span() for match in literal.finditer(text))
+
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        start = 0
+        while match := literal.search(text, start):
+            yield match.span()
+            start = text.find("\n", match.end()) + 1 or len(text) + 1
+
+    return spans
 
 
 def _expression(pattern: str, case_sensitive: bool) -> Spans:
@@ -71,13 +78,26 @@ def _expression(pattern: str, case_sensitive: bool) -> Spans:
     options.never_nl, options.log_errors, options.max_mem = True, False, MEMORY
     options.case_sensitive = case_sensitive
     try:
-        compiled = re2.compile(f"(?m){pattern}", options)
+        compiled = re2.compile(f"(?m){pattern}".encode(), options)
     except re2.error as error:
         reason = error.args[0] if error.args else ""
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         what = f"The pattern is no RE2 expression: {said.replace('(?m)', '', 1)}."
         raise BadArgument(what, "Correct it, or search without regex.") from None
-    return lambda text: (match.span() for match in compiled.finditer(text))
+
+    # RE2 works on UTF-8, and its wrapper makes that of a text anew at every search. `\C` is a byte.
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        data, start, known, place = text.encode(), 0, 0, 0
+        while match := compiled.search(data, start):
+            begin, end = match.span()
+            place += len(data[known:begin].decode(errors="ignore"))
+            yield place, place + len(data[begin:end].decode(errors="ignore"))
+            known = begin
+            start = data.find(b"\n", end) + 1 or len(data)
+            if start == len(data):
+                return
+
+    return spans
 
 
 def grep(
@@ -116,7 +136,7 @@ def _lines(text: str, spans: Spans, late: Callable[[], bool]) -> Iterator[LineMa
         last = -1
         for start, end in spans(piece):
             line = bisect.bisect_right(starts, start) - 1
-            if line != last and start < len(piece):
+            if line != last and (start < len(piece) or not piece.endswith("\n")):
                 yield LineMatch(above + line, base + start, base + end)
             if late():
                 return

@@ -16,6 +16,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from local_rag.serve import UNHEARD
 from local_rag.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
@@ -197,6 +198,29 @@ def test_lines_that_are_no_protocol_do_not_end_the_process(
         client.write_line(b'{"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": 7}')
         client.write_line(b"\xff\xfe\x00")
         assert paths(client.call("search_corpus", query="alpha")) == ["a.md"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+@pytest.mark.parametrize("stdout", ["closed", "full"])
+def test_a_server_that_nobody_can_hear_ends_with_one_line(corpus: Corpus, stdout: str) -> None:
+    if stdout == "full":
+        heard = os.open("/dev/full", os.O_WRONLY)
+    else:
+        read, heard = os.pipe()
+        os.close(read)
+    process = subprocess.Popen(
+        [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=heard, stderr=subprocess.PIPE
+    )
+    assert process.stdin
+    assert process.stderr
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    process.stdin.write(json.dumps(asked).encode() + b"\n")
+    process.stdin.flush()
+    said = process.stderr.read().decode()
+    assert (process.wait(timeout=20), said) == (1, UNHEARD)
+    for open_ in (process.stdin, process.stderr):
+        open_.close()
+    os.close(heard)
 
 
 def test_a_lone_surrogate_in_a_query_is_answered(

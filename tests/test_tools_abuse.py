@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import mcp_types as types
 import pytest
 
+from local_rag.errors import RagError
 from local_rag.fitting import LARGEST, size
+from local_rag.serve import load_tools
+from local_rag.settings import load_settings
+from local_rag.toolbox import tool_specs
+from local_rag.tools import Tools
 from tests.calling import text_of, toolbox
 from tests.conftest import Corpus, Run
 from tests.test_server import server
@@ -78,18 +85,34 @@ def test_the_good_calls_are_every_tool(use: Use) -> None:
 
 @pytest.mark.parametrize("tool", GOOD)
 def test_every_argument_wrong_in_every_way(use: Use, tool: str) -> None:
-    from local_rag.serve import load_tools
-    from local_rag.settings import load_settings
-    from local_rag.toolbox import tool_specs
-
-    specs = {spec.name: spec for spec in tool_specs(load_tools(load_settings()))}
-    for field, value in itertools.product(specs[tool].arguments.model_fields, WRONG):
+    fields = arguments_of(tool)
+    for (field, schema), value in itertools.product(fields.items(), WRONG):
         began = time.monotonic()
-        check(use(tool, GOOD[tool] | {field: value}))
+        answer = use(tool, GOOD[tool] | {field: value})
+        check(answer)
         assert time.monotonic() - began < 5, (field, str(value)[:40])
+        if is_of_a_wrong_kind(schema, value) and (field, value) != ("end_line", None):
+            assert answer.is_error, (field, str(value)[:40])
+            assert text_of(answer).startswith(f"Argument '{field}"), (field, str(value)[:40])
     for field in GOOD[tool]:
         answer = use(tool, {k: v for k, v in GOOD[tool].items() if k != field})
         assert text_of(answer).startswith(f"Argument '{field}' is missing. It takes: ")
+
+
+def arguments_of(tool: str) -> dict[str, Any]:
+    """A tool's arguments and the schema of each."""
+    tools = load_tools(load_settings())
+    specs = {spec.name: spec for spec in tool_specs(tools)}
+    properties: dict[str, Any] = specs[tool].listed().input_schema["properties"]
+    tools.close()
+    return properties
+
+
+def is_of_a_wrong_kind(schema: dict[str, Any], value: Any) -> bool:
+    """Whether a value is null, an object, or a list where there must be none, or the reverse."""
+    if schema["type"] == "array":
+        return not isinstance(value, list) or any(not isinstance(item, str) for item in value)
+    return value is None or isinstance(value, list | dict)
 
 
 @pytest.mark.parametrize("tool", GOOD)
@@ -134,16 +157,117 @@ def test_no_spelling_of_a_path_leads_out_of_the_index(use: Use, corpus: Corpus) 
         check(use("fetch", {"ids": [path]}))
 
 
-def test_a_link_put_in_a_files_place_leads_nowhere(use: Use, corpus: Corpus) -> None:
-    file = corpus.path / "a.md"
+def test_no_uri_and_no_completion_leads_out_of_the_index(use: Use, corpus: Corpus) -> None:
+    tools = load_tools(load_settings())
+    outside = [str(corpus.path / "../secret.md"), str(corpus.path.parent / "secret.md")]
+    for path in [*spellings(), *outside]:
+        forms = ("{}", "corpus://{}", "corpus://notes/{}", "corpus://notes//{}", "corpus:///{}",
+                 "corpus://../notes/{}", "file://{}", "corpus://notes/sub/../{}")  # fmt: skip
+        for uri in (form.format(path) for form in forms):
+            with pytest.raises(RagError, match=r"^No indexed document has the URI"):
+                tools.read_resource(uri)
+        for name, root in (("path", None), ("path", "notes"), ("path", path), ("root", None)):
+            found = complete(tools, name, path, root)
+            assert set(found) <= {"a.md", "sub/b.md", "notes"}, path
+    assert complete(tools, "path", "", None) == ["a.md", "sub/b.md"]
+    tools.close()
+
+
+def complete(tools: Tools, name: str, typed: str, root: str | None) -> list[str]:
+    params = {"ref": {"type": "ref/resource", "uri": "corpus://{root}/{+path}"},
+              "argument": {"name": name, "value": typed}}  # fmt: skip
+    if root is not None:
+        params["context"] = {"arguments": {"root": root}}
+    return tools.complete(types.CompleteRequestParams.model_validate(params)).completion.values
+
+
+def test_nothing_outside_the_roots_is_ever_opened(use: Use, corpus: Corpus) -> None:
+    tools = load_tools(load_settings())
+    (corpus.path / "a.md").unlink()
+    (corpus.path / "a.md").symlink_to(corpus.path.parent / "secret.md")
+    with opened_files() as opened:
+        for path in spellings():
+            use("get_file", {"path": path})
+            use("search_corpus", {"query": "alpha", "path": path})
+        for tool, arguments in GOOD.items():
+            use(tool, arguments)
+        use("get_file", {"path": "sub/b.md"})
+        with pytest.raises(RagError, match="now leads elsewhere"):
+            tools.read_resource("corpus://notes/a.md")
+        (corpus.path / "sub" / "b.md").write_text("# Beta\n\nalpha gamma!\n", encoding="utf-8")
+        use("get_file", {"path": "sub/b.md"})
+    tools.close()
+    assert [name for name in opened if "secret" in name or name.endswith((".env", "id_rsa"))] == []
+
+
+EVENTS: list[list[str]] = []
+"""Lists that the audit hook fills while a test looks. A hook can't be taken away again."""
+
+
+def hook(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "open":
+        for opened in EVENTS:
+            opened.append(str(arguments[0]))
+
+
+sys.addaudithook(hook)
+
+
+@contextmanager
+def opened_files() -> Iterator[list[str]]:
+    """The names of all files that are opened meanwhile."""
+    EVENTS.append([])
+    yield EVENTS[-1]
+    EVENTS.pop()
+
+
+def test_the_look_at_opened_files_sees_them(corpus: Corpus) -> None:
+    corpus.write("a.md", "alpha")
+    with opened_files() as opened:
+        (corpus.path / "a.md").read_text(encoding="utf-8")
+    assert [name for name in opened if name.endswith("a.md")]
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_link_put_in_a_files_or_folders_place_leads_nowhere(
+    use: Use, corpus: Corpus, what: str
+) -> None:
+    ids = [hit["id"] for hit in hits_of(use, "alpha")]
+    outside = corpus.path.parent / "outside"
+    outside.mkdir()
+    (outside / "b.md").write_text(SECRET, encoding="utf-8")
+    file = corpus.path / "sub" / "b.md"
     file.unlink()
-    file.symlink_to(corpus.path.parent / "secret.md")
-    assert "now leads elsewhere" in text_of(use("get_file", {"path": "a.md"}))
+    if what == "file":
+        file.symlink_to(outside / "b.md")
+    else:
+        file.parent.rmdir()
+        file.parent.symlink_to(outside)
+    assert "now leads elsewhere" in text_of(use("get_file", {"path": "sub/b.md"}))
     for tool, arguments in GOOD.items():
         check(use(tool, arguments))
-    hits = use("search_corpus", {"query": "beta"}).structured_content
-    assert hits
-    assert [hit.get("stale") for hit in hits["hits"] if hit["path"] == "a.md"] == [True]
+    stale = {hit["path"]: hit.get("stale") for hit in hits_of(use, "alpha")}
+    assert stale == {"a.md": None, "sub/b.md": True}
+    fetched = use("fetch", {"ids": ids})
+    check(fetched)
+    assert fetched.structured_content
+    texts = {d["path"]: d.get("stale") for d in fetched.structured_content["documents"]}
+    assert texts == {"a.md": None, "sub/b.md": True}
+    outlined = use("outline", {"path": "sub/b.md"})
+    check(outlined)
+    assert outlined.structured_content
+    assert outlined.structured_content["stale"] is True
+    grepped = use("grep_corpus", {"pattern": "the-secret"})
+    check(grepped)
+    assert grepped.structured_content
+    assert grepped.structured_content["total"] == 0
+
+
+def hits_of(use: Use, query: str) -> list[dict[str, Any]]:
+    answer = use("search_corpus", {"query": query})
+    assert answer.structured_content
+    hits: list[dict[str, Any]] = answer.structured_content["hits"]
+    return hits
 
 
 def test_wrong_calls_over_the_pipe_leave_the_process_alive(use: Use) -> None:
@@ -156,4 +280,32 @@ def test_wrong_calls_over_the_pipe_leave_the_process_alive(use: Use) -> None:
             assert "error" in answer or answer["result"]["isError"]
         for name in ("no_tool", "", "x" * 1_000_000):
             assert client.call(name)["isError"]
+        assert not client.call("get_file", path="a.md").get("isError")
+
+
+def test_wrong_requests_beside_the_tools_leave_the_process_alive(use: Use) -> None:
+    wrong: list[Any] = [None, 7, -1, True, 1.5, [], {}, "", "x" * 1_000_000, "\ud800", "\x00"]
+    with server() as client:
+        client.initialize()
+        for value in wrong:
+            template = {"type": "ref/resource", "uri": "corpus://{root}/{+path}"}
+            for method, params in (
+                ("resources/read", {"uri": value}),
+                ("resources/read", {"uri": f"corpus://notes/{value}"}),
+                ("resources/list", {"cursor": value or "no cursor"}),
+                ("prompts/get", {"name": value}),
+                ("prompts/get", {"name": "sum_up_document", "arguments": value}),
+                ("prompts/get", {"name": "sum_up_document", "arguments": {"path": value or 7}}),
+                ("completion/complete", {"ref": value, "argument": {"name": "path", "value": ""}}),
+                ("completion/complete", {"ref": template, "argument": value}),
+                ("tools/call", {"name": value}),
+                ("tools/call", {"name": "get_file", "arguments": value if value != {} else 7}),
+            ):
+                answer = client.ask(method, params)
+                said = json.dumps(answer)
+                assert SECRET not in said
+                assert "Traceback" not in said
+                if method == "prompts/get" and isinstance(value, str) and "result" in answer:
+                    continue  # a path is put into the prompt's text as it is, safe to show
+                assert "error" in answer or answer["result"]["isError"], (method, str(value)[:40])
         assert not client.call("get_file", path="a.md").get("isError")
