@@ -16,7 +16,7 @@ from local_rag.catalog import Catalog, Version
 from local_rag.chunks import Chunk, halve
 from local_rag.documents import Document
 from local_rag.embedders import Embedder, Passage, Vector, passage_title
-from local_rag.embedders.batching import embed_batch
+from local_rag.embedders.batching import embed_batch, next_batch
 from local_rag.errors import EmbedderAway, TextRejected, TextTooLong
 from local_rag.plan import Todo
 from local_rag.regime import Regime
@@ -106,7 +106,7 @@ class Resolver:
 
     def _embed_next(self) -> None:
         assert self._embedder is not None
-        keys = list(self._passages)[: self._embedder.batch_size]
+        keys = next_batch(self._embedder, self._passages)
         try:
             outcomes = embed_batch(self._embedder, [self._passages[key] for key in keys])
         except EmbedderAway as error:

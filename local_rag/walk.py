@@ -30,6 +30,7 @@ EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
 )
 GIT_AWAY = "git cannot list this repository: its .gitignore files alone are obeyed"
+SPECIAL = frozenset({".git", ".gitignore", NAME})  # what changes which files of a folder count
 LEFT_OUT_BY_GIT = "left out by git"
 
 
@@ -130,7 +131,9 @@ def _identities(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str, str, bool]]]:
     """The folder with its own ignore files and git's listing, and what was wrong with them."""
-    troubles = []
+    troubles: list[tuple[str, str, bool]] = []
+    if folder.prefix and not names & SPECIAL:
+        return folder, troubles
     here = Path(folder.location)
     if ".git" in names or (not folder.prefix and is_in_repository(here)):
         listing = list_repository(here, folder.prefix)
@@ -174,7 +177,7 @@ def _judge(
 def _against_folder(
     scope: Scope, folder: _Folder, entry: os.DirEntry[str], path: str
 ) -> str | None:
-    if scope.store and Path(entry.path) == scope.store:
+    if scope.store and entry.path == str(scope.store):
         return "the index itself"
     if entry.name == ".git":
         return "excluded folder"

@@ -6,10 +6,29 @@ import numpy as np
 import pytest
 
 from local_rag.embedders import Passage, passage_title
+from local_rag.embedders.batching import next_batch
 from local_rag.embedders.builtin import BuiltinEmbedder
-from local_rag.embedders.ollama import client_host, is_loopback, neutralised
+from local_rag.embedders.ollama import OllamaEmbedder, client_host, is_loopback, neutralised
 from local_rag.errors import EmbedderAway, SettingsError, TextTooLong
 from local_rag.regime import Regime
+
+
+@pytest.mark.parametrize(
+    ("words", "sizes"),
+    [([40] * 20, [8, 8, 4]), ([300] * 7, [3, 3, 1]), ([2_000, 10, 10, 1_500], [1, 2, 1])],
+)
+def test_a_batch_is_as_short_as_somebody_who_asks_can_wait_for(
+    words: list[int], sizes: list[int]
+) -> None:
+    embedder = OllamaEmbedder("127.0.0.1:9", "m")
+    waiting = {bytes([n]): Passage("", "word " * size) for n, size in enumerate(words)}
+    found = []
+    while waiting:
+        keys = next_batch(embedder, waiting)
+        found.append(len(keys))
+        for key in keys:
+            del waiting[key]
+    assert found == sizes
 
 
 @pytest.fixture(scope="module")

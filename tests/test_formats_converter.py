@@ -48,8 +48,17 @@ def test_a_hang_and_a_crash_cost_that_file_alone() -> None:
     with closing(Converter(1_000, command=(sys.executable, "-c", ECHO))) as made:
         assert reason(made, b"<p>crash</p>") == "crashed its converter"
         assert made.convert(HTML, b"<p>one</p>") == Extract("one\n")
-        made.seconds = 0.5
+        made.wall = 0.5
         assert reason(made, b"<p>hang</p>") == "not converted within 0.5 s"
+        made.wall = 60.0
+        assert made.convert(HTML, b"<p>two</p>") == Extract("two\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the clock alone is looked at there")
+def test_what_computes_too_long_costs_that_file_alone() -> None:
+    with closing(Converter(1_000_000, seconds=0.05)) as made:
+        busy = reason(made, b"<p>" + b"<table><tr><td>x" * 100_000)
+        assert busy == "not converted within 0.05 s of computing"
         made.seconds = 60.0
         assert made.convert(HTML, b"<p>two</p>") == Extract("two\n")
 
@@ -83,7 +92,7 @@ def test_a_new_process_is_started_after_many_files(monkeypatch: pytest.MonkeyPat
 
 
 def test_without_a_file_to_convert_no_process_is_started() -> None:
-    with closing(Converter(1_000, 1.0, ("/no/such/program",))):
+    with closing(Converter(1_000, command=("/no/such/program",))):
         pass
 
 
@@ -103,7 +112,7 @@ def test_whatever_a_parser_raises_is_a_reason(
         raise error
 
     monkeypatch.setattr(webpage, "extract", extract)
-    assert json.loads(answer(b"webpage 10\n")) == {"error": said}
+    assert json.loads(answer(b"webpage 10 60\n")) == {"error": said}
 
 
 def test_a_lone_surrogate_in_a_file_does_not_reach_the_index(converter: Converter) -> None:

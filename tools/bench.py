@@ -89,9 +89,8 @@ def compare(
     ratios = tuple(round(a.cpu / b.cpu, 3) for a, b in pairs)
     wall = statistics.median(a.wall / b.wall for a, b in pairs)
     mine, theirs = (_median([pair[side] for pair in pairs]) for side in (0, 1))
-    return Comparison(
-        what, mine, theirs, round(wall, 3), round(statistics.median(ratios), 3), ratios
-    )
+    cpu = round(statistics.median(ratios), 3)
+    return Comparison(what, mine, theirs, round(wall, 3), cpu, ratios)
 
 
 def _median(costs: Sequence[Cost]) -> Cost:
@@ -162,20 +161,16 @@ def bench_ingest(
     """A run in which nothing has changed, against reading and hashing."""
     ours = [sys.executable, str(PROJECT / "ingest.py")]
     least = [sys.executable, "-c", BASELINE, str(folder / "notes")]
-    return compare(
-        f"no-change ingest, {layout}",
-        lambda: cost_of(ours, environment), lambda: cost_of(least, environment), runs,
-    )  # fmt: skip
+    sides = (lambda: cost_of(ours, environment)), (lambda: cost_of(least, environment))
+    return compare(f"no-change ingest, {layout}", *sides, runs)
 
 
 def bench_handshake(environment: Mapping[str, str], runs: int) -> Comparison:
     """The server against a minimal one."""
-    ours = [sys.executable, str(PROJECT / "server.py")]
-    least = [sys.executable, "-c", MINIMAL]
-    return compare(
-        "handshake",
-        lambda: cost_of_hello(ours, environment), lambda: cost_of_hello(least, environment), runs,
-    )  # fmt: skip
+    ours, least = [sys.executable, str(PROJECT / "server.py")], [sys.executable, "-c", MINIMAL]
+    hello = cost_of_hello
+    sides = (lambda: hello(ours, environment)), (lambda: hello(least, environment))
+    return compare("handshake", *sides, runs)
 
 
 async def bench_search(
@@ -197,8 +192,8 @@ async def bench_search(
             times.append((time.perf_counter() - start) * 1000)
             assert (answer.structured_content or {})["hits"], query
     first, rest = times[0], sorted(times[1:])
-    found = {"first": first, "median": statistics.median(rest), "p95": rest[len(rest) * 95 // 100]}
-    return {name: round(value, 1) for name, value in found.items()}
+    p95 = rest[len(rest) * 95 // 100]
+    return {"first": first, "median": statistics.median(rest), "p95": p95}
 
 
 def print_comparisons(comparisons: Sequence[Comparison]) -> None:
@@ -247,8 +242,7 @@ def main() -> None:
         result = {"files": options.files, "embedder": options.embedder, "search_ms": latency}
         print(json.dumps(result | {"comparisons": [asdict(c) for c in comparisons]}, indent=1))
         return
-    if comparisons:
-        print_comparisons(comparisons)
+    print_comparisons(comparisons)
     if latency:
         print("search: " + ", ".join(f"{name} {value:.0f} ms" for name, value in latency.items()))
 

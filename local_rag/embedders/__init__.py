@@ -72,7 +72,11 @@ class Embedder(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """How many texts to hand over at once."""
+        """How many texts to hand over at once, at the most."""
+
+    @property
+    def batch_tokens(self) -> float:
+        """How many tokens they may have together, if there are several."""
 
     @property
     def languages(self) -> frozenset[str] | None:

@@ -1,11 +1,12 @@
-"""Embeds a batch so that one bad text costs that text alone.
+"""Makes batches, and embeds one so that one bad text costs that text alone.
 
 Leaves out what happens to the text's file (`pipeline`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from local_rag.embedders import Embedder, Passage, Vector
 from local_rag.errors import EmbedderAway, EmbedderFaltered, TextRejected, TextTooLong
@@ -13,6 +14,18 @@ from local_rag.errors import EmbedderAway, EmbedderFaltered, TextRejected, TextT
 KNOWN_GOOD = Passage("", "The quick brown fox jumps over the lazy dog.")
 
 Outcome = Vector | TextTooLong | TextRejected
+
+
+def next_batch(embedder: Embedder, waiting: Mapping[bytes, Passage]) -> list[bytes]:
+    """The keys of the first passages that go together; one at least, be it ever so long."""
+    keys: list[bytes] = []
+    tokens = 0
+    for key, passage in islice(waiting.items(), embedder.batch_size):
+        tokens += len(embedder.sizing.token_starts(f"{passage.title}\n{passage.text}"))
+        if keys and tokens > embedder.batch_tokens:
+            break
+        keys.append(key)
+    return keys
 
 
 def embed_batch(embedder: Embedder, passages: Sequence[Passage]) -> list[Outcome]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 import threading
 from collections.abc import Sequence
 from functools import cached_property
@@ -34,6 +35,7 @@ class BuiltinEmbedder:
     """An ONNX sentence model in this process. Loads on first use; safe on several threads."""
 
     batch_size = 4  # measured: larger batches are slower on two cores, padding outweighs them
+    batch_tokens = math.inf  # nobody else waits for this process's model
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder

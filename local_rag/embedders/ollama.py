@@ -63,6 +63,9 @@ class OllamaEmbedder:
     """An EmbeddingGemma (or other embedding model) served by Ollama at `host`."""
 
     batch_size = 8
+    # Ollama embeds one request after the other, and a question of somebody who asks during an
+    # ingest is given up after 10 s. A batch of eight takes that long at one chunk a second.
+    batch_tokens = 1_000.0
     languages = None
     sizing = SIZING  # estimated: Ollama's API has no tokenizer
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
 import subprocess
 import sys
 import threading
@@ -17,7 +18,10 @@ from local_rag.formats.extract import Extract, LibraryMissing, Unconvertible
 from local_rag.formats.worker import receive, send
 from local_rag.settings import PROJECT_DIR
 
+# A parser's own time, as on a busy machine 3 s of it took a minute by the clock.
 SECONDS = 60.0
+WALL = 600.0  # seconds by the clock, for what hangs without computing; on Windows for all
+OUT_OF_TIME = -getattr(signal, "SIGPROF", 0) or None  # what a process ends with that ran too long
 FILES = 200  # converted by one process, so that what a library leaks is given back
 INSTALL = "pip install -r requirements/formats.txt"
 
@@ -29,9 +33,10 @@ class Converter:
         self,
         longest: int,
         seconds: float = SECONDS,
+        wall: float = WALL,
         command: tuple[str, ...] = (sys.executable, "-m", "local_rag.formats.worker"),
     ) -> None:
-        self.seconds = seconds
+        self.seconds, self.wall = seconds, wall
         self._longest, self._command = longest, command
         self._process: subprocess.Popen[bytes] | None = None
         self._done = 0
@@ -47,7 +52,8 @@ class Converter:
         if self._done >= FILES:
             self.close()
         self._done += 1
-        values = json.loads(self._ask(f"{kind.module} {self._longest}\n".encode() + data))
+        head = f"{kind.module} {self._longest} {self.seconds:g}\n"
+        values = json.loads(self._ask(head.encode() + data))
         if "error" in values:
             raise Unconvertible(values["error"])
         return Extract.from_json(values)
@@ -61,7 +67,7 @@ class Converter:
             late.set()
             process.kill()
 
-        timer = threading.Timer(self.seconds, stop)
+        timer = threading.Timer(self.wall, stop)
         timer.start()
         try:
             send(process.stdin, request)
@@ -73,7 +79,9 @@ class Converter:
         if answer is None:
             self.close()
             if late.is_set():
-                raise Unconvertible(f"not converted within {self.seconds:g} s")
+                raise Unconvertible(f"not converted within {self.wall:g} s")
+            if process.returncode == OUT_OF_TIME:
+                raise Unconvertible(f"not converted within {self.seconds:g} s of computing")
             raise Unconvertible("crashed its converter")
         return answer
 

@@ -1,8 +1,9 @@
 """The process in which converters run: a file's bytes in, its text out, until stdin ends.
 
 Kept apart from the ingest so that a hang, a crash or a bomb costs one file. A request is a line
-with the converter's module and the greatest length of text, then the bytes; requests and answers
-come with their length in four bytes before them. Run it as `python -m local_rag.formats.worker`.
+with the converter's module, the greatest length of text and the seconds of computing, then the
+bytes; requests and answers come with their length in four bytes before them. Run it as
+`python -m local_rag.formats.worker`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import struct
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO
 
 from local_rag.formats.extract import Extract, Unconvertible
@@ -35,9 +39,10 @@ def main() -> None:
 def answer(request: bytes) -> bytes:
     """The answer to one request: the extract, or the reason why there is none."""
     head, _, data = request.partition(b"\n")
-    module, longest = head.decode("ascii").split(" ")
+    module, longest, seconds = head.decode("ascii").split(" ")
     try:
-        found = _extract(module, data)
+        with _limited_to(float(seconds)):
+            found = _extract(module, data)
         if len(found.text) > int(longest):
             raise Unconvertible(f"its text is larger than {int(longest) / 1e6:g} MB")
     except Unconvertible as error:
@@ -58,6 +63,19 @@ def _extract(module: str, data: bytes) -> Extract:
     except Exception as error:  # whatever a parser trips over in a stranger's file
         raise Unconvertible(f"damaged: {type(error).__name__}: {error}"[:200]) from error
     return found
+
+
+@contextmanager
+def _limited_to(seconds: float) -> Iterator[None]:
+    """Ends this process after so much computing, where the system has such a clock."""
+    if sys.platform == "win32":
+        yield
+        return
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def _failure(reason: str) -> bytes:
