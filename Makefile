@@ -12,7 +12,7 @@ demo: install
 
 install: $(VENV)/installed
 test: $(VENV)/installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 soak: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m soak --timeout 1800 tests/faults
