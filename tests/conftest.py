@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,12 @@ from local_rag.report import Report
 from local_rag.settings import Settings, load_settings
 from local_rag.snapshots import Store
 from tests.fake_ollama import FakeOllama
+
+# A flush to the disk takes up to 35 ms, and the tests make thousands: on a file system in memory
+# they take half the time. What counts after a kill is the same; loss of power has its own tests.
+MEMORY = Path("/dev/shm")  # noqa: S108 - pytest makes a private folder in it
+if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 2_000_000_000:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 hypothesis_settings.register_profile(
     "project", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
