@@ -2,7 +2,9 @@
 
 Min-max weighted fusion: each list's scores are mapped to 0..1 (its worst to 0, its best to 1) and
 added with weights. Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval"
-(ACM TOIS 2023) show why it beats reciprocal rank fusion; ARCHITECTURE.md has our own figures.
+(ACM TOIS 2023) show why it beats reciprocal rank fusion. BM25 is squared first: chunks that share
+some of a question's words are many, and say little beside the few that have most of them.
+ARCHITECTURE.md has the figures.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def fuse(
     """
     full = 1 + max(bonus.values(), default=0.0)
     ranks = {id_: rank for rank, id_ in enumerate(sorted(bm25, key=lambda i: (-bm25[i], i)), 1)}
-    near, words = _scaled(cosines), _scaled(bm25)
+    near = _scaled(cosines)
+    words = {id_: share**2 for id_, share in _scaled(bm25).items()}
     fused = [
         Fused(
             id_,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from local_rag.answers_files import GrepArguments, GrepFile, GrepMatch, GrepResult
 from local_rag.catalog import FileRecord
 from local_rag.display import one_line, safe_text
@@ -15,6 +17,7 @@ from local_rag.shown import notices_of, retired
 USUAL = 20  # lines, for which an answer has its usual length
 LONGEST_LINE = 240  # characters shown of a line
 BEFORE = 80  # of them before the match
+ASCII_ONLY = re.compile(r"\\[bBwW]")  # in RE2
 
 
 def grep_corpus(
@@ -38,6 +41,8 @@ def grep_corpus(
             f"Stopped after {SECONDS:g} seconds, {found.searched} of {len(files)} documents "
             "searched. Narrow it by glob, or take a simpler pattern."
         )
+    if _may_miss(arguments, found):
+        notices.append(r"\b and \w know ASCII letters alone; \pL is a letter of any script.")
     result = GrepResult(total=found.total, total_files=found.total_files, files=[], notices=[])
     room = (ANSWER if limit <= USUAL else LARGEST) - 300 - size(notices_of(notices))
     shown = _fill(index, result, found, context, room)
@@ -45,6 +50,12 @@ def grep_corpus(
         notices.append(f"{shown} of {found.total} lines are shown; narrow the pattern or glob.")
     result.notices = notices_of(notices)
     return result
+
+
+def _may_miss(arguments: GrepArguments, found: Found) -> bool:
+    """Whether what RE2 takes for a word may be why so little is found."""
+    asked = arguments.regex and ASCII_ONLY.search(arguments.pattern)
+    return bool(asked) and (not found.total or not arguments.pattern.isascii())
 
 
 def _wanted(file: FileRecord, arguments: GrepArguments, glob: Glob) -> bool:

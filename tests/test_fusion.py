@@ -22,6 +22,13 @@ def test_a_fused_chunk_says_what_it_is_made_of() -> None:
     ]
 
 
+def test_a_faint_match_of_words_counts_for_less_than_its_share() -> None:
+    cosines, bm25 = {"near": 1.0, "far": 0.0}, {"best": 4.0, "half": 2.0, "far": 0.0}
+    assert {f.id: f.score for f in fuse(cosines, bm25, 0.5)} == {
+        "best": 0.5, "near": 0.5, "half": 0.125, "far": 0.0,
+    }  # fmt: skip
+
+
 def test_one_arm_alone_keeps_its_order() -> None:
     assert [f.id for f in fuse({}, {"x": 1.0, "y": 2.0}, 0.0)] == ["y", "x"]
     assert [f.id for f in fuse({"x": 0.5, "y": 0.6}, {}, 1.0)] == ["y", "x"]

@@ -283,7 +283,7 @@ def test_an_answer_looks_for_the_nearest_stretches_for_no_longer_than_a_second(
     run()
     call("search_corpus", query="note1")
     busy = itertools.count(step=0.6)  # seconds: a machine on which each look takes as long
-    monkeypatch.setattr("local_rag.search.time", SimpleNamespace(monotonic=lambda: next(busy)))
+    monkeypatch.setattr("local_rag.excerpts.time", SimpleNamespace(monotonic=lambda: next(busy)))
     looks: list[int] = []
     ollama.before_embed = lambda texts: looks.append(texts[0].startswith("title: "))
     assert len(hits_of(call("search_corpus", query="zebra", limit=8))) == 8

@@ -158,6 +158,20 @@ def test_an_expression_never_matches_across_lines(call: Call, corpus: Corpus, ru
     assert [m["line"] for m in answer["files"][0]["matches"]] == [3, 30_004]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [(r"\bключ", True), (r"\w+й", True), (r"\bcd", False), (r"\bnone", True), ("ключ", False)],
+)
+def test_an_expression_that_knows_ascii_alone_says_so_where_it_may_miss(
+    call: Call, corpus: Corpus, run: Run, pattern: str, told: bool
+) -> None:
+    corpus.write("a.md", "ключ\nab cd\n")
+    run()
+    notices = call("grep_corpus", pattern=pattern, regex=True)["notices"]
+    expected = r"\b and \w know ASCII letters alone; \pL is a letter of any script."
+    assert (expected in notices) == told
+
+
 def test_a_long_line_is_shown_around_its_match(call: Call, corpus: Corpus, run: Run) -> None:
     corpus.write("a.md", "x " * 30_000 + "needle " + "y " * 3_000 + "\n")
     run()
