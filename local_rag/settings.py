@@ -14,8 +14,10 @@ import os
 import tomllib
 import unicodedata
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -156,8 +158,8 @@ def config_file() -> Path:
     return Path(os.environ.get("RAG_CONFIG") or DEFAULT_CONFIG).expanduser()
 
 
-def load_settings() -> Settings:
-    """Reads and checks every option.
+def load_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Settings:
+    """Reads and checks every option; `changes` come before file and environment.
 
     Raises:
         SettingsError: an option is unknown, malformed or contradicts another.
@@ -165,7 +167,7 @@ def load_settings() -> Settings:
     if os.environ.get("RAG_CONFIG") and not config_file().is_file():
         raise SettingsError(f"RAG_CONFIG names {config_file()}, which is no file.", "Correct it.")
     try:
-        settings = Settings.model_validate(_from_file() | _from_environment())
+        settings = Settings.model_validate(_from_file() | _from_environment() | dict(changes))
     except ValidationError as error:
         raise complaint(error.errors()[0], _takes(), config_file()) from None
     except ValueError as error:  # tomllib.TOMLDecodeError, and bytes that are not UTF-8

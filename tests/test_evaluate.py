@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.evaluate import main
+from tools.evaluate import main, settings_for
 from tools.labelled import LabelledSet, interval, load_set, measure
 
 DOCUMENTS = {
@@ -67,6 +67,16 @@ def test_an_interval_holds_its_mean_and_is_the_same_each_time() -> None:
     assert 0.6 < high < 0.9
     assert interval(values) == (mean, low, high)
     assert interval([0.5, 0.5]) == (0.5, 0.5, 0.5)
+
+
+def test_a_run_takes_all_other_settings_from_the_environment(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+    monkeypatch.setenv("RAG_EMBEDDER", "none")
+    settings = settings_for(load_set(folder), "ollama", tmp_path / "store")
+    assert (settings.ollama_host, settings.embedder) == ("http://127.0.0.1:9", "ollama")
+    assert settings.corpus_dir == (str(folder / "docs"),)
 
 
 def test_a_run_measures_each_query_and_keeps_its_store(

@@ -32,7 +32,7 @@ from local_rag.pipeline import Options, run_ingest
 from local_rag.progress import Shown
 from local_rag.queries import QueryEmbedder
 from local_rag.search import Mode, query_vector, rank
-from local_rag.settings import Settings
+from local_rag.settings import Settings, load_settings
 from local_rag.snapshots import Store
 from tools.labelled import MEASURES, LabelledSet, Values, interval, load_set, measure
 
@@ -89,7 +89,7 @@ def shown(values: Sequence[float], *, signed: bool = False) -> str:
 def settings_for(labels: LabelledSet, embedder: str, store: Path) -> Settings:
     """The environment's settings, but for this set's documents and this store."""
     documents = (str((labels.folder / "docs").resolve()),)
-    return Settings.model_validate(
+    return load_settings(
         {"corpus_dir": documents, "store_dir": store.resolve(), "embedder": embedder}
     )
 
