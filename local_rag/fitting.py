@@ -71,7 +71,7 @@ def shared_room(sizes: list[int], room: int) -> list[int]:
 
 
 def ranked_room(sizes: list[int], room: int) -> list[int]:
-    """`room` bytes shared out from the first on: each its size, up to twice an even share.
+    """`room` bytes shared out from the first on: each its size, up to 2.5 times an even share.
 
     Those after it keep a third of an even share at least, as far as they need it.
     """
@@ -79,6 +79,6 @@ def ranked_room(sizes: list[int], room: int) -> list[int]:
     shares: list[int] = []
     for i, size_ in enumerate(sizes):
         kept = sum(min(later, even // 3) for later in sizes[i + 1 :])
-        shares.append(max(0, min(size_, 2 * even, left - kept)))
+        shares.append(max(0, min(size_, even * 5 // 2, left - kept)))
         left -= shares[-1]
     return shares

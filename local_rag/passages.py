@@ -12,7 +12,7 @@ from local_rag.catalog import ChunkRecord
 from local_rag.fusion import Fused
 
 MOST_OF_A_FILE = 3  # passages of one file on a page
-MOST_MERGED = 3  # chunks in one passage
+MOST_MERGED = 2  # chunks in one passage: with more, fewer answers are whole (ARCHITECTURE.md)
 
 
 @dataclass(frozen=True)

@@ -89,5 +89,5 @@ def test_room_goes_to_the_best_hits_first_and_no_more_than_there_is(
 
 
 def test_the_last_hits_keep_a_third_of_an_even_share() -> None:
-    assert ranked_room([3000, 1000, 1000, 1000], 4000) == [2000, 1000, 667, 333]
+    assert ranked_room([3000, 1000, 1000, 1000], 4000) == [2500, 834, 333, 333]
     assert ranked_room([500, 500], 4000) == [500, 500]
