@@ -87,7 +87,7 @@ def _room_for_texts(result: answers.Result, items: Sequence[Any], room: int) -> 
 def _cut_hit(hit: answers.SearchHit, text: str, room: int) -> None:
     kept = prefix(text, room - 60 if cost(text) > room else room)
     if kept != text:
-        kept = kept[: kept.rfind("\n")] if "\n" in kept else kept
+        kept = kept[: kept.rfind("\n")].rstrip() if "\n" in kept else kept
         hit.cut, hit.end_line = True, hit.start_line + kept.count("\n")
     hit.text = kept
 

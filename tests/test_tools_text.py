@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from local_rag.answers import SearchHit
 from local_rag.display import safe_text
 from local_rag.fitting import cost, prefix, shorten
 from local_rag.reading import Place, read_page
+from local_rag.shown import _cut_hit
 from tests.calling import Call, calls, follow, whole
 from tests.conftest import Corpus, Run
 
@@ -50,6 +52,17 @@ def test_a_fetched_chunk_comes_with_its_neighbours_as_one_stretch(
     assert "unique4x" in stretch["text"]
     assert "unique5x" not in stretch["text"]
     assert stretch["ids"] == [id_]
+
+
+@pytest.mark.parametrize("room", range(80, 400, 7))
+def test_a_cut_hit_cites_the_lines_that_it_shows_and_no_blank_one_after(room: int) -> None:
+    text = "A line.\n\n\n" * 20 + "The end."
+    hit = SearchHit.model_construct(start_line=5, end_line=65, text=text)
+    _cut_hit(hit, text, room)
+    assert hit.text
+    assert hit.text == hit.text.rstrip()
+    assert text.startswith(hit.text)
+    assert hit.end_line == 5 + hit.text.count("\n")
 
 
 def test_neighbours_that_overlap_are_shown_once(call: Call, corpus: Corpus, run: Run) -> None:
