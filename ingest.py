@@ -6,6 +6,7 @@ Exit codes: 0 every document is indexed, 1 finished but some were skipped or fai
 """
 
 import gc
+import signal
 import sys
 
 # A run makes a record for every file and keeps it to the end: looking through them again and again
@@ -17,6 +18,8 @@ from local_rag.streams import prepare_streams  # noqa: E402
 
 if __name__ == "__main__":
     prepare_streams()
+    # What stops a service is told like Ctrl-C: one line, exit code 2, JSON where asked for.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     code = ingest(sys.argv[1:])
     gc.freeze()  # nor is there any garbage to be found on the way out
     sys.exit(code)

@@ -12,11 +12,11 @@ from local_rag.formats import Syntax
 from local_rag.front_matter import LEFT_OUT
 
 _KEYS = r"(rag|lifecycle|superseded_by)"
-KEYWORD = re.compile(rf"(?im)^[ \t]*#\+{_KEYS}:[ \t]*(\S.*?)[ \t]*$")
-FIELD = re.compile(rf"(?im)^:{_KEYS}:[ \t]*(\S.*?)[ \t]*$")
-DRAWER = re.compile(rf"(?im)^[ \t]*:{_KEYS}:[ \t]+(\S.*?)[ \t]*$")
+KEYWORD = re.compile(rf"(?im)^[ \t]*#\+{_KEYS}:[ \t]*(\S.*)$")
+FIELD = re.compile(rf"(?im)^:{_KEYS}:[ \t]*(\S.*)$")
+DRAWER = re.compile(rf"(?im)^[ \t]*:{_KEYS}:[ \t]+(\S.*)$")
 UNSET = re.compile(r"(?im)^:(?:!rag|rag!):[ \t]*$")
-META = re.compile(rf"(?im)^[ \t]+:{_KEYS}:[ \t]*(\S.*?)[ \t]*$")
+META = re.compile(rf"(?im)^[ \t]+:{_KEYS}:[ \t]*(\S.*)$")
 HEAD = 100  # lines; further down a field is part of what the document is about
 
 
@@ -37,5 +37,5 @@ def declared_keys(text: str, syntax: Syntax) -> dict[str, str]:
             return found
     for key, value in pairs:
         if found.get(key.lower(), "").lower() not in LEFT_OUT:
-            found[key.lower()] = value
+            found[key.lower()] = value.rstrip(" \t")
     return found

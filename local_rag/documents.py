@@ -82,7 +82,8 @@ def label_at(document: Document, offset: int) -> str:
 
 def _document(document: Document, keys: dict[str, Any], warnings: list[str]) -> Document:
     """The document as its metadata say it is; `warnings` gains what is odd about them."""
-    metadata = normalised(keys)
+    metadata, cut = normalised(keys)
+    warnings += cut
     meta = {key.strip().lower(): value for key, value in metadata.items()}
     return replace(
         document,

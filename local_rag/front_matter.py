@@ -9,6 +9,7 @@ import datetime
 import math
 import re
 import tomllib
+from collections.abc import Collection
 from typing import Any
 
 import frontmatter
@@ -21,6 +22,11 @@ MAX_FRONT_MATTER = 64_000  # characters; more is somebody's data file, not front
 MAX_VALUES = 500  # values kept of one front matter: an alias bomb has 9**9
 MAX_DEPTH = 5
 MAX_STRING = 1_000
+CUT = (
+    f"front matter was cut (kept are {MAX_VALUES} values, {MAX_DEPTH} levels deep, "
+    f"{MAX_STRING} characters each)"
+)
+HIDING = frozenset({"rag", "lifecycle", "superseded_by"})
 
 
 class YamlHandler(YAMLHandler):
@@ -51,6 +57,9 @@ HANDLERS = (YamlHandler(), TomlHandler(), JSONHandler())
 # libyaml takes ten seconds for 30,000 brackets.
 TOO_DEEP = re.compile(r"(?:[\[{]\s*){50}")
 TOP_KEY = re.compile(r"(?m)^([^\s#\-\[\]{}|>][^:=\n]{0,200}?)[ \t]*:(?=\s|$)")
+# The value is taken apart by hand: one expression for all of the line took 22 s for 1,000 blanks.
+HIDING_LINE = re.compile(r"(?im)^[ \t]*\"?(rag|lifecycle|superseded_by)\"?[ \t]*[:=]([^\r\n]*)")
+QUOTE_OR_COMMA = re.compile("[\"',]")
 LEFT_OUT = frozenset({"false", "no", "off", "0", "never", "none", "n", "f"})
 PROSE = 4  # words of a key: more are a sentence with a colon in it, under a rule
 
@@ -73,7 +82,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
         return hidden, 0, ["front matter is not closed: taken as text"] if hidden else []
     if len(block) > MAX_FRONT_MATTER:
         problem = f"front matter is over {MAX_FRONT_MATTER} characters: taken as text"
-        return _obeyed_keys(block[:MAX_FRONT_MATTER]), 0, [problem]
+        return _obeyed_keys(block), 0, [problem]
     try:
         keys = _load(handler, block)
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
@@ -124,21 +133,44 @@ def _says_no(block: str) -> bool:
 
 def _obeyed_keys(block: str) -> dict[str, Any]:
     """The keys that hide a document, in a block that cannot be read as a whole."""
-    pattern = (
-        r"(?im)^[ \t]*\"?(rag|lifecycle|superseded_by)\"?[ \t]*[:=][ \t]*"
-        r"[\"']?([^\"'#,\r\n]+?)[\"']?,?[ \t]*(?:#[^\n]*)?\r?$"
-    )
-    return {match[1].lower(): match[2] for match in re.finditer(pattern, block)}
+    found = {}
+    for match in HIDING_LINE.finditer(block):
+        value = match[2].partition("#")[0].strip().removesuffix(",").strip().strip("\"'").strip()
+        if value and not QUOTE_OR_COMMA.search(value):
+            found[match[1].lower()] = value
+    return found
 
 
-def normalised(keys: dict[str, Any]) -> dict[str, JsonValue]:
-    """The keys with values of JSON's types alone, as many as the caps let through."""
-    left = MAX_VALUES
+def normalised(keys: dict[str, Any]) -> tuple[dict[str, JsonValue], list[str]]:
+    """The keys with values of JSON's types alone, as many as the caps let through, and a warning
+    if that was not all.
 
-    def convert(value: Any, depth: int) -> JsonValue:
-        nonlocal left
-        left -= 1
-        if left < 0 or depth > MAX_DEPTH:
+    What hides a document is taken first, then what is a single value: 600 tags above it must not
+    publish what its owner retired, nor cost the title.
+    """
+    capped = _Capped()
+    kept = sorted(keys.items(), key=_rank)
+    values = {_text(key): capped.value(value, 1) for key, value in kept[:MAX_VALUES]}
+    return values, [CUT] if capped.cut or len(kept) > MAX_VALUES else []
+
+
+def _rank(item: tuple[Any, Any]) -> int:
+    hides = _text(item[0]).strip().lower() in HIDING
+    return 0 if hides else 2 if isinstance(item[1], dict | list | tuple | set) else 1
+
+
+class _Capped:
+    """Makes values JSON's, until there are enough of them; `cut` tells that some were dropped."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+        self.cut = False
+
+    def value(self, value: Any, depth: int) -> JsonValue:
+        """The value, or None for one too many or too deep."""
+        self._left -= 1
+        if self._left < 0 or depth > MAX_DEPTH:
+            self.cut = True
             return None
         match value:
             case None | bool() | int():
@@ -150,13 +182,17 @@ def normalised(keys: dict[str, Any]) -> dict[str, JsonValue]:
             case datetime.date() | datetime.time():
                 return value.isoformat()
             case dict():
-                pairs = list(value.items())[: max(left, 0)]
-                return {_text(k): convert(v, depth + 1) for k, v in pairs}
+                pairs = self._first(value.items())
+                return {_text(k): self.value(v, depth + 1) for k, v in pairs}
             case list() | tuple() | set():
-                return [convert(v, depth + 1) for v in list(value)[: max(left, 0)]]
+                return [self.value(v, depth + 1) for v in self._first(value)]
+        self.cut |= isinstance(value, str | bytes) and len(value) > MAX_STRING
         return _text(value)
 
-    return {_text(key): convert(value, 1) for key, value in list(keys.items())[:MAX_VALUES]}
+    def _first(self, values: Collection[Any]) -> list[Any]:
+        """As many of a collection as may still be kept."""
+        self.cut |= len(values) > max(self._left, 0)
+        return list(values)[: max(self._left, 0)]
 
 
 def _text(value: object) -> str:

@@ -12,6 +12,7 @@ from local_rag.manifest import RootState
 from local_rag.plan import Plan
 from local_rag.walk import Skipped
 
+QUOTED = r"(?<!\w)(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"  # a value, as repr shows it
 LISTED = 1000  # files listed in the manifest; the counts are always whole
 
 
@@ -26,8 +27,8 @@ class Remark:
 
 def reason_of(text: str) -> str:
     """What a remark has in common with others of its kind: no details, line numbers or values."""
-    common = re.split(r"[:(]", re.sub(r"^(?:line )?\d+ ", "", text), maxsplit=1)[0]
-    return " ".join(re.sub(r"'[^']*'", "", common).split())
+    unquoted = re.sub(QUOTED, "", re.sub(r"^(?:line )?\d+ ", "", text))
+    return " ".join(re.split(r"[:(]", unquoted, maxsplit=1)[0].split())
 
 
 def count_reasons(texts: Iterable[str]) -> dict[str, int]:

@@ -135,8 +135,11 @@ def resolve_path(path: Path) -> Path:
     """`path` with `~` expanded, relative to the project's folder.
 
     Raises:
-        ValueError: it starts with the home folder of someone who is not known here.
+        ValueError: it starts with the home folder of someone who is not known here, or holds a
+            zero byte, as TOML can spell it.
     """
+    if "\0" in str(path):
+        raise ValueError("no path holds a zero byte")
     try:
         return PROJECT_DIR / path.expanduser()
     except RuntimeError as error:
@@ -170,9 +173,12 @@ def load_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Settings
         settings = Settings.model_validate(_from_file() | _from_environment() | dict(changes))
     except ValidationError as error:
         raise complaint(error.errors()[0], _takes(), config_file()) from None
-    except ValueError as error:  # tomllib.TOMLDecodeError, and bytes that are not UTF-8
+    except UnicodeDecodeError:
+        raise SettingsError(f"{config_file()} is not UTF-8.", "Save it as UTF-8.") from None
+    except ValueError as error:  # tomllib.TOMLDecodeError
         raise SettingsError(f"{config_file()} is not valid TOML: {error}.", "Correct it.") from None
     check_roots(settings.roots)
+    check_store(settings.store_dir, settings.roots)
     return settings
 
 
@@ -191,8 +197,8 @@ def _known_languages() -> list[str]:
 
 def _from_file() -> dict[str, Any]:
     try:
-        with config_file().open("rb") as file:
-            return tomllib.load(file)
+        # Editors on Windows put a mark before UTF-8, which TOML does not know.
+        return tomllib.loads(config_file().read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -224,6 +230,22 @@ def check_roots(roots: tuple[Root, ...]) -> None:
             if inner != outer and inner.is_relative_to(outer):
                 what = f"{where} names {inner}, which is inside {outer}."
                 raise SettingsError(what, "Name one of them.")
+
+
+def check_store(store: Path, roots: tuple[Root, ...]) -> None:
+    """Refuses a root that is the store, or among its snapshots: the index would index itself.
+
+    Raises:
+        SettingsError: one of the roots is.
+    """
+    place = Path(os.path.realpath(store))
+    for path in (root.path for root in roots):
+        if path == place or path.is_relative_to(place / "snapshots"):
+            where = set_by("store_dir", config_file())
+            what = (
+                f"{where} is {store}, which {'is' if path == place else 'holds'} the corpus {path}."
+            )
+            raise SettingsError(what, "Give the store a folder of its own.")
 
 
 def unknown_variables() -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import secrets
 import shutil
 import time
@@ -28,6 +29,9 @@ from local_rag.seals import MEND, seals_of
 log = logging.getLogger(__name__)
 
 STAMP = "%Y%m%dT%H%M%S%fZ"
+# File systems and backups keep folders of this name too: `snapshots/holiday` is never removed.
+OWN_FOLDER = re.compile(r"\d{8}T\d{6,12}Z-[0-9a-f]{6}")
+OWN_POINTER = re.compile(r"CURRENT\.[0-9a-f]{6}")
 KEPT = 2  # snapshots kept beside the live one
 GRACE = 60.0  # seconds after its publication in which a snapshot is never pruned
 INGEST = "Run ingest.py to build it."
@@ -99,8 +103,8 @@ class Store:
 
     def finished(self) -> list[str]:
         """The names of all snapshots that were written to the end, the newest first."""
-        found = (self.path / "snapshots").glob("*/manifest.json")
-        return sorted((path.parent.name for path in found), reverse=True)
+        folders = reversed(self._folders())
+        return [path.name for path in folders if (path / "manifest.json").exists()]
 
     def last_regime(self) -> Regime | None:
         """What the newest manifest says of its embedder, be the rest of it unreadable."""
@@ -172,13 +176,19 @@ class Store:
         Call it under the lock alone: a running ingest's draft looks like an abandoned one.
         """
         for leftover in self.path.glob("CURRENT.*"):
-            leftover.unlink(missing_ok=True)
+            if OWN_POINTER.fullmatch(leftover.name):
+                leftover.unlink(missing_ok=True)
         live = self._live_name()
         older = [name for name in self.finished() if name != live]
         kept = {live, *older[:KEPT], *(name for name in older if self._is_recent(name))}
-        for folder in sorted((self.path / "snapshots").glob("*")):
+        for folder in self._folders():
             if folder.name not in kept:
                 remove(folder)
+
+    def _folders(self) -> list[Path]:
+        """The folders made here, the oldest first: what else lies there is somebody's own."""
+        found = (self.path / "snapshots").glob("*")
+        return sorted(path for path in found if OWN_FOLDER.fullmatch(path.name))
 
     def _live_name(self) -> str:
         with suppress(NoIndexYet, IndexUnreadable):
@@ -193,7 +203,7 @@ class Store:
     def _next_stamp(self) -> str:
         """The time, or just after the newest snapshot's if the clock was set back: names sort."""
         now = datetime.now(UTC)
-        for folder in sorted((self.path / "snapshots").glob("*"), reverse=True):
+        for folder in reversed(self._folders()):
             with suppress(ValueError):
                 newest = datetime.strptime(folder.name.partition("-")[0], STAMP).replace(tzinfo=UTC)
                 return max(now, newest + timedelta(microseconds=1)).strftime(STAMP)

@@ -12,6 +12,7 @@ from local_rag.decoding import NotText, decode
 from local_rag.documents import Document, document_from, label_at, parse_document
 from local_rag.formats import FORMATS
 from local_rag.formats.extract import Extract
+from local_rag.front_matter import CUT
 
 
 def parsed(front: str, body: str = "Body.\n") -> Document:
@@ -184,6 +185,68 @@ def test_an_alias_bomb_is_cut_to_its_first_values() -> None:
     document = parsed("\n".join(lines) + "\n")
     assert document.metadata["a"] == ["x"] * 9
     assert len(str(document.metadata)) < 10_000
+    assert document.warnings == (CUT,)
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        f"tags: [{', '.join(f't{n}' for n in range(600))}]\n",
+        "".join(f"k{n}: {n}\n" for n in range(600)),
+        "a: &a [x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\n"
+        "c: &c [*b, *b, *b, *b, *b, *b, *b, *b]\nd: [*c, *c, *c]\n",
+    ],
+)
+def test_no_number_of_values_above_it_publishes_what_is_left_out_or_retired(above: str) -> None:
+    document = parsed(above + "Lifecycle: superseded\nsuperseded_by: b.md\nrag: false\n")
+    assert (document.excluded, document.lifecycle, document.superseded_by) == (
+        True, "superseded", "b.md",
+    )  # fmt: skip
+    assert document.warnings == (CUT,)
+
+
+def test_values_that_are_cut_cost_no_single_one_below_them() -> None:
+    document = parsed(f"tags: [{', '.join(['t'] * 600)}]\ntitle: Kept\ndate: 2024-05-06\n")
+    assert (document.title, document.dated) == ("Kept", "2024-05-06T00:00:00")
+
+
+@pytest.mark.parametrize(
+    ("front", "warnings"),
+    [
+        ("a: [[[[x]]]]\n", ()),
+        ("a: [[[[[x]]]]]\n", (CUT,)),
+        (f"a: {'y' * 1_000}\n", ()),
+        (f"a: {'y' * 1_001}\n", (CUT,)),
+        (f"a: [{', '.join(['x'] * 499)}]\n", ()),
+        (f"a: [{', '.join(['x'] * 500)}]\n", (CUT,)),
+    ],
+    ids=["depth", "too deep", "length", "too long", "number", "too many"],
+)
+def test_values_that_are_cut_are_one_warning(front: str, warnings: tuple[str, ...]) -> None:
+    assert parsed(front).warnings == warnings
+
+
+BLANKS = " " * 60_000
+
+
+@pytest.mark.parametrize("opening", ["\t[\n", "", "k: 1\n" * 20_000])
+def test_endless_blanks_in_front_matter_that_cannot_be_read_take_no_time(opening: str) -> None:
+    text = f"---\n{opening}rag: x{BLANKS}y, z\nlifecycle:{BLANKS}superseded{BLANKS},\n"
+    document = parse_document(f"{text}---\nBody\n".encode())
+    assert document.lifecycle == "superseded"
+
+
+def test_front_matter_that_is_far_too_long_still_hides() -> None:
+    text = f"---\n{'k: 1' * 20_000}\nrag: false\n---\nBody\n"
+    assert parse_document(text.encode()).excluded
+
+
+@pytest.mark.parametrize(
+    ("suffix", "mark"), [(".org", "#+rag:"), (".adoc", ":rag:"), (".rst", ":rag:")]
+)
+def test_endless_blanks_in_what_other_markup_declares_take_no_time(suffix: str, mark: str) -> None:
+    text = f"{mark} x{BLANKS}y\n{mark}{BLANKS}false{BLANKS}\n"
+    assert parse_document(text.encode(), FORMATS[suffix]).excluded
 
 
 def test_a_cyclic_alias_is_cut_at_its_depth() -> None:

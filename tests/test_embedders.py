@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +14,7 @@ from local_rag.embedders.builtin import BuiltinEmbedder
 from local_rag.embedders.ollama import OllamaEmbedder, client_host, is_loopback, neutralised
 from local_rag.errors import EmbedderAway, SettingsError, TextTooLong
 from local_rag.regime import Regime
+from local_rag.settings import PROJECT_DIR
 
 
 @pytest.mark.parametrize(
@@ -29,6 +33,43 @@ def test_a_batch_is_as_short_as_somebody_who_asks_can_wait_for(
         for key in keys:
             del waiting[key]
     assert found == sizes
+
+
+ODD = {
+    "OLLAMA_HOST": "127.0.0.1:abc",
+    "ALL_PROXY": "socks5://127.0.0.1:9",
+    "http_proxy": "ftp://x:1",
+    "HTTPS_PROXY": "http://x:abc",
+    "NO_PROXY": "[::1",
+    "SSL_CERT_FILE": "/no/such/file",
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_wrong_variable_costs_nobody_who_does_not_need_it(name: str) -> None:
+    code = (
+        "import os; from local_rag.embedders.ollama import OllamaEmbedder;"
+        f"OllamaEmbedder('http://127.0.0.1:9', 'm'); print(os.environ[{name!r}])"
+    )
+    environment = {key: value for key, value in os.environ.items() if key not in ODD}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT_DIR, capture_output=True, text=True,
+        env=environment | {name: ODD[name]}, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == (f"{ODD[name]}\n", "")
+
+
+@pytest.mark.parametrize("name", ["ALL_PROXY", "http_proxy", "HTTPS_PROXY", "NO_PROXY"])
+def test_a_wrong_variable_on_the_way_to_ollama_elsewhere_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    for other in ODD:
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv(name, ODD[name])
+    with pytest.raises(SettingsError) as error:
+        OllamaEmbedder("http://192.0.2.1:9", "m")
+    assert str(error.value).startswith("Ollama at http://192.0.2.1:9 cannot be reached this way: ")
+    assert str(error.value).endswith(" Correct the proxy variables or SSL_CERT_FILE.")
 
 
 @pytest.fixture(scope="module")

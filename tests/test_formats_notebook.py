@@ -9,6 +9,7 @@ import pytest
 
 from local_rag.formats import notebook
 from local_rag.formats.extract import Extract, Unconvertible
+from local_rag.front_matter import CUT
 
 
 def book(*cells: dict[str, Any], **other: Any) -> bytes:
@@ -56,6 +57,14 @@ def test_a_notebook_of_format_3_is_read() -> None:
              {"cell_type": "code", "input": ["x = 1"]}]  # fmt: skip
     data = json.dumps({"worksheets": [{"cells": cells}]}).encode()
     assert notebook.extract(data).text == "## H\n\n```python\nx = 1\n```\n"
+
+
+def test_what_is_odd_about_the_front_matter_of_the_first_cell_is_said() -> None:
+    tags = ", ".join(["t"] * 600)
+    front = f"---\ntags: [{tags}]\nlifecycle: superseded\nLifecycle: superseded\n---"
+    found = notebook.extract(book({"cell_type": "raw", "source": front}))
+    assert found.metadata["lifecycle"] == "superseded"
+    assert found.warnings == ("line 4 repeats the key 'lifecycle': the last counts", CUT)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 from local_rag.formats import epub, mail, webpage
 from local_rag.formats.extract import Extract, Unconvertible
+from local_rag.front_matter import CUT
 
 
 def page(body: str) -> str:
@@ -156,3 +157,12 @@ def test_a_broken_message_is_read_as_far_as_it_goes(message: bytes) -> None:
 def test_a_text_without_headers_is_no_message() -> None:
     with pytest.raises(Unconvertible, match=r"^not an e-mail$"):
         mail.extract(b"\njust text\n")
+
+
+def test_an_alias_bomb_above_a_page_is_cut_and_still_retires_it() -> None:
+    bomb = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    front = "\n".join(["---", "a0: &a0 [x]", *bomb, "lifecycle: superseded", "---"])
+    found = webpage.extract(f"{front}\n<p>text".encode())
+    assert (found.text, found.metadata["lifecycle"]) == ("text\n", "superseded")
+    assert found.warnings == (CUT,)
+    assert len(found.to_json()) < 20_000

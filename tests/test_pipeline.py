@@ -442,3 +442,23 @@ def test_a_damaged_snapshot_is_built_anew_from_the_cache(
     assert "This run mends it" in report.notices[0]
     assert len(ollama.documents) == before
     assert indexed(store) == {"a.md": ("active", 6)}
+
+
+def test_nothing_that_is_not_the_indexs_own_is_ever_removed_from_the_stores_folder(
+    corpus: Corpus, store: Store, run: Run
+) -> None:
+    own = Corpus(store.path)
+    theirs = [
+        own.write("CURRENT.old", "a backup"),
+        own.write("snapshots/holiday/photo.jpg", "photo"),
+        own.write("snapshots/20240101T000000Z/manifest.json", "{}"),
+        own.write("snapshots/readme.txt", "of somebody's backups"),
+    ]
+    left = own.write("snapshots/20240101T000000000000Z-0a1b2c/keywords.sqlite3", "of a killed run")
+    left_pointer = own.write("CURRENT.0a1b2c", "of a killed run")
+    corpus.write("a.md", "# A\n")
+    published = run().published
+    corpus.write("a.md", "# B\n")
+    assert run().published > published
+    assert [path.exists() for path in theirs] == [True] * 4
+    assert not left.exists() and not left_pointer.exists()

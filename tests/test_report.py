@@ -32,6 +32,9 @@ from local_rag.walk import Skipped
         ("3 characters are not UTF-8", "characters are not UTF-8"),
         ("larger than 5 MB", "larger than 5 MB"),
         ("not a document format", "not a document format"),
+        ('lifecycle "it\'s (so: so)" is unknown (a, b): taken as active', "lifecycle is unknown"),
+        ("rag 'x: y' is unknown (false leaves a document out): indexed", "rag is unknown"),
+        ("can't be read: isn't text", "can't be read"),
     ],
 )
 def test_remarks_of_one_kind_have_one_reason(text: str, reason: str) -> None:

@@ -114,6 +114,12 @@ def test_a_bad_value_is_one_line_that_names_it(
         ("store_dir = 3", "store_dir in FILE is 3. It takes a folder."),
         ("ollama_host = 3", "ollama_host in FILE is 3. It takes an address, such as http://127"),
         ("not toml", "FILE is not valid TOML: "),
+        (r'corpus_dir = "a\u0000b"', r"corpus_dir in FILE is 'a\x00b'. It takes folders"),
+        (r'store_dir = "a\u0000b"', r"store_dir in FILE is 'a\x00b'. It takes a folder."),
+        (
+            r'builtin_model_dir = "\u0000"',
+            r"builtin_model_dir in FILE is '\x00'. It takes a folder",
+        ),
         ("corpus_dir = ['/a', '/a']", "corpus_dir in FILE names /a more than once. Name it once."),
     ],
 )
@@ -128,6 +134,19 @@ def test_a_misspelt_or_broken_file_is_one_line_that_names_it(
         load_settings()
     assert str(error.value).startswith(message.replace("FILE", str(config)))
     assert "\n" not in str(error.value)
+
+
+def test_a_file_may_begin_with_the_mark_that_editors_on_windows_write(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "config.toml"
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    config.write_text("model = 'other'\n", encoding="utf-8-sig")
+    assert load_settings().model == "other"
+    config.write_text("model = 'other'\n", encoding="utf-16")
+    with pytest.raises(SettingsError) as error:
+        load_settings()
+    assert str(error.value) == f"{config} is not UTF-8. Save it as UTF-8."
 
 
 def test_the_host_of_ollama_is_named_by_the_variable_that_sets_it(
@@ -159,6 +178,36 @@ def test_folders_that_overlap_are_refused(
     with pytest.raises(SettingsError) as error:
         load_settings()
     assert str(error.value) == f"RAG_CORPUS_DIR {said.format(tmp_path)}"
+
+
+@pytest.mark.parametrize(
+    ("corpus", "said"),
+    [
+        ("store", "is {0}/store, which is the corpus {0}/store."),
+        ("link", "is {0}/store, which is the corpus {0}/store."),
+        ("store/snapshots", "is {0}/store, which holds the corpus {0}/store/snapshots."),
+    ],
+)
+def test_a_store_that_would_index_itself_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, corpus: str, said: str
+) -> None:
+    (tmp_path / "store" / "snapshots").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "store")
+    monkeypatch.setenv("RAG_STORE_DIR", str(tmp_path / "store"))
+    monkeypatch.setenv("RAG_CORPUS_DIR", str(tmp_path / corpus))
+    with pytest.raises(SettingsError) as error:
+        load_settings()
+    assert str(error.value) == (
+        f"RAG_STORE_DIR {said.format(tmp_path)} Give the store a folder of its own."
+    )
+
+
+def test_a_corpus_beside_the_index_in_the_stores_folder_is_none_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAG_STORE_DIR", str(tmp_path))
+    monkeypatch.setenv("RAG_CORPUS_DIR", str(tmp_path / "docs"))
+    assert load_settings().roots[0].path == tmp_path / "docs"
 
 
 def test_a_misspelt_variable_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

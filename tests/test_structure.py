@@ -12,6 +12,8 @@ from local_rag.documents import Document, parse_document
 from local_rag.formats import FORMATS, Syntax
 from local_rag.structure import blocks
 
+BLANKS = " " * 60_000
+
 BUDGET = Budget(target=40, small=10, whole=50, hard=120)
 
 
@@ -66,6 +68,10 @@ def test_markdown_headings(text: str, found: list[tuple[int, str]]) -> None:
          [(1, "A"), (2, "B")]),
         ("asciidoc", "= A\n\n----\n== not\n----\n\n== B\n=== C ===\n",
          [(1, "A"), (2, "B"), (3, "C")]),
+        ("org", f"* A{BLANKS}x\n* B{BLANKS}:a:b:{BLANKS}\n* :a:\n",
+         [(1, "A x"), (1, "B"), (1, ":a:")]),
+        ("asciidoc", f"= A{BLANKS}x\n\n= B{BLANKS}={BLANKS}\n\n== ==\n",
+         [(1, "A x"), (1, "B"), (2, "==")]),
         ("code", "# not\n\ndef f():\n    pass\n", []),
         ("plain", "# not\n", []),
         ("table", "# not,b\n1,2\n", []),

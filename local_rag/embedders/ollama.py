@@ -8,6 +8,7 @@ query and document); Ollama adds none itself. Leaves out retries: what can pass 
 from __future__ import annotations
 
 import ipaddress
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -15,7 +16,6 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 import httpx
-import ollama
 
 from local_rag.budgets import ESTIMATED
 from local_rag.embedders import Passage, Sizing, Vector, checked
@@ -27,6 +27,18 @@ from local_rag.errors import (
     TextTooLong,
 )
 from local_rag.regime import Regime
+
+# The library makes a client when it is imported, out of OLLAMA_HOST, proxies and certificates as
+# the environment has them, and fails if one of them is wrong (`ALL_PROXY=socks5://...`), even where
+# a store without Ollama, or Ollama on this machine, needs nothing of it.
+READ_AT_IMPORT = re.compile(r"(?i)OLLAMA_HOST|\w+_PROXY|SSL_CERT_(?:FILE|DIR)")
+_hidden = {
+    name: os.environ.pop(name) for name in list(os.environ) if READ_AT_IMPORT.fullmatch(name)
+}
+try:
+    import ollama
+finally:
+    os.environ.update(_hidden)
 
 T = TypeVar("T")
 
@@ -71,13 +83,17 @@ class OllamaEmbedder:
 
     def __init__(self, host: str, model: str, *, read_timeout: float = 300.0) -> None:
         self._host, self._model = client_host(host), model
-        self._client = ollama.Client(
-            self._host,
-            timeout=httpx.Timeout(read_timeout, connect=min(5.0, read_timeout)),
-            trust_env=not is_loopback(self._host),  # a proxy variable must not catch loopback
-            # A kept connection outlives a restart of Ollama, and the next request fails on it.
-            limits=httpx.Limits(max_keepalive_connections=0),
-        )
+        try:
+            self._client = ollama.Client(
+                self._host,
+                timeout=httpx.Timeout(read_timeout, connect=min(5.0, read_timeout)),
+                trust_env=not is_loopback(self._host),  # a proxy variable must not catch loopback
+                # A kept connection outlives a restart of Ollama, and the next request fails on it.
+                limits=httpx.Limits(max_keepalive_connections=0),
+            )
+        except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
+            what = f"Ollama at {self._host} cannot be reached this way: {error}."
+            raise SettingsError(what, "Correct the proxy variables or SSL_CERT_FILE.") from error
         self._regime: Regime | None = None
 
     @property

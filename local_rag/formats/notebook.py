@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from local_rag.formats.extract import Extract, Pages, Unconvertible
@@ -27,17 +28,23 @@ def extract(data: bytes) -> Extract:
     for number, cell in enumerate(cells, 1):
         if isinstance(cell, dict):
             pages.add(f"cell {number}", _cell(cell, language))
-    return pages.extract(metadata=_metadata(book, cells))
+    metadata, odd = _metadata(book, cells)
+    return replace(pages.extract(metadata=metadata), warnings=tuple(odd))
 
 
-def _metadata(book: dict[str, Any], cells: list[Any]) -> dict[str, Any]:
-    """What the notebook says of itself, and its first cell's front matter, as Quarto has it."""
+def _metadata(book: dict[str, Any], cells: list[Any]) -> tuple[dict[str, Any], list[str]]:
+    """What the notebook says of itself and its first cell's front matter, as Quarto has it; and
+    what is odd about them.
+    """
     said = book.get("metadata")
     kept = {k: said[k] for k in KEYS if k in said} if isinstance(said, dict) else {}
     first = cells[0] if cells and isinstance(cells[0], dict) else {}
+    odd: list[str] = []
     if first.get("cell_type") in ("raw", "markdown"):
-        kept |= split_front_matter(_text(first.get("source", "")))[0]
-    return dict(normalised(kept))
+        keys, _, odd = split_front_matter(_text(first.get("source", "")))
+        kept |= keys
+    metadata, cut = normalised(kept)
+    return metadata, odd + cut
 
 
 def _language(book: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from local_rag.decoding import decode
 from local_rag.formats.extract import Extract, escaped, table_rows, tidy
-from local_rag.front_matter import split_front_matter
+from local_rag.front_matter import normalised, split_front_matter
 
 UNSEEN = frozenset(
     {"script", "style", "template", "noscript", "svg", "iframe", "object", "nav", "select", "head"}
@@ -30,8 +30,9 @@ def extract(data: bytes) -> Extract:
     source, warning = decode(data)
     keys, body, odd = split_front_matter(source)
     page = read_page(source[body:])
-    warnings = (*([warning] if warning else []), *odd)
-    return Extract(page.text, page.title, (), page.metadata | keys, warnings)
+    metadata, cut = normalised(page.metadata | keys)
+    warnings = (*([warning] if warning else []), *odd, *cut)
+    return Extract(page.text, page.title, (), metadata, warnings)
 
 
 @dataclass(frozen=True)

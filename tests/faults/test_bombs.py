@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from local_rag.formats.archive import INFLATED
+from local_rag.front_matter import CUT
 from local_rag.snapshots import Store
 from tests.calling import calls
 from tests.conftest import Run
@@ -58,6 +59,7 @@ def test_documents_made_to_harm_cost_themselves_alone(
     assert [s.path for s in report.skipped] == list(ARCHIVES)
     for skipped in report.skipped:
         assert skipped.reason.startswith(ARCHIVES[skipped.path][1])
+    assert ("aliases.md", CUT) in [(remark.path, remark.text) for remark in report.warnings]
     assert indexed(store).keys() == harmed.state.keys() | TEXTS.keys()
     assert harmed.state.items() <= indexed(store).items()
     assert run().published == ""
