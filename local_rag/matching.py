@@ -17,6 +17,7 @@ from local_rag.shown import notices_of, retired
 USUAL = 20  # lines, for which an answer has its usual length
 LONGEST_LINE = 240  # characters shown of a line
 BEFORE = 80  # of them before the match
+SIGNS = re.compile(r"[\\^$*+?\[|]")  # by which expressions are known
 ASCII_ONLY = re.compile(r"\\[bBwW]")  # in RE2
 
 
@@ -43,6 +44,8 @@ def grep_corpus(
         )
     if _may_miss(arguments, found):
         notices.append(r"\b and \w know ASCII letters alone; \pL is a letter of any script.")
+    if not found.total and not arguments.regex and SIGNS.search(arguments.pattern):
+        notices.append("The pattern was taken as it is; for an expression pass regex=True.")
     result = GrepResult(total=found.total, total_files=found.total_files, files=[], notices=[])
     room = (ANSWER if limit <= USUAL else LARGEST) - 300 - size(notices_of(notices))
     shown = _fill(index, result, found, context, room)

@@ -172,6 +172,18 @@ def test_an_expression_that_knows_ascii_alone_says_so_where_it_may_miss(
     assert (expected in notices) == told
 
 
+@pytest.mark.parametrize(
+    ("pattern", "told"), [("^a", True), (r"\d", True), ("no such", False), ("a*", False)]
+)
+def test_an_expression_that_was_taken_as_it_is_and_found_nothing_is_said_to_be_one(
+    call: Call, corpus: Corpus, run: Run, pattern: str, told: bool
+) -> None:
+    corpus.write("a.md", "1 a*\n")
+    run()
+    expected = "The pattern was taken as it is; for an expression pass regex=True."
+    assert (expected in call("grep_corpus", pattern=pattern)["notices"]) == told
+
+
 def test_a_long_line_is_shown_around_its_match(call: Call, corpus: Corpus, run: Run) -> None:
     corpus.write("a.md", "x " * 30_000 + "needle " + "y " * 3_000 + "\n")
     run()
