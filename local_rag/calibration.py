@@ -30,7 +30,7 @@ class Thresholds:
 # Between the best hits of questions that nothing answers and the right hits of labelled ones,
 # on the sets named in ARCHITECTURE.md.
 DEFAULTS = {
-    "ollama": Thresholds(cosine=0.36, coverage=0.75),
+    "ollama": Thresholds(cosine=0.36, coverage=0.65),
     "builtin": Thresholds(cosine=0.36, coverage=0.75),
     "none": Thresholds(cosine=1.0, coverage=0.6),
 }

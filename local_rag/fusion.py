@@ -39,7 +39,7 @@ def fuse(
 ) -> list[Fused]:
     """All chunks of both lists, best first; ties by id, so that an order never flickers.
 
-    A `bonus` from 0 to 1 is added to a chunk's score before the whole is scaled to 0..1 again.
+    A `bonus` from 0 on is added to a chunk's score before the whole is scaled to 0..1 again.
     """
     full = 1 + max(bonus.values(), default=0.0)
     ranks = {id_: rank for rank, id_ in enumerate(sorted(bm25, key=lambda i: (-bm25[i], i)), 1)}

@@ -32,6 +32,8 @@ EXACT_WEIGHT = 0.3  # of a word of one stem as it is written
 PHRASE_WEIGHT = 0.5  # of a name's parts side by side, for each part
 COMMON = 0.1  # of the files: a language of fewer isn't tried on a query that could be in any
 NAMED = 0.3  # what a name is worth among other words; ARCHITECTURE.md has what others gave
+ALONE = 2.0  # what it is worth where the query is nothing else: nothing alike comes before it
+INSIDE = 0.5  # of that: its parts side by side, as `statusCode` has those of `status_code`
 LONGEST_QUERY = 64  # words; a pasted page would make a query of thousands of terms
 
 
@@ -51,8 +53,8 @@ class Match:
     """A chunk that has some of a query's words; a higher `bm25` is better.
 
     `coverage` is the share of the query's stems that it has, each weighed by its rarity: 0 to 1.
-    `named` says how much of the query's names it has as they are written: 0 to 1 where the query
-    is names alone, else to `NAMED`.
+    `named` says how much of the query's names it has as they are written: 0 to `ALONE` where the
+    query is names alone, else to `NAMED`.
     """
 
     id: str
@@ -107,26 +109,33 @@ def search(
     return [Match(ids[n], scores[n], covered.get(n, 0.0), named.get(n, 0.0)) for n in best]
 
 
-def _named(source: Rows, names: Sequence[str], alone: bool) -> dict[int, float]:
+def _named(source: Rows, names: Sequence[tuple[str, str]], alone: bool) -> dict[int, float]:
     """For each chunk that has any of the query's names as written, `Match.named`."""
-    share = (1.0 if alone else NAMED) / max(len(names), 1)
+    share = (ALONE if alone else NAMED) / max(len(names), 1)
     found: dict[int, float] = {}
-    for expression in names:
-        sql = "SELECT rowid FROM words WHERE words MATCH ?"
-        for (number,) in source.rows(sql, (expression,)):
-            found[number] = found.get(number, 0.0) + share
+    for whole, inside in names:
+        worth = dict.fromkeys(_rows(source, inside), share * INSIDE)
+        worth |= dict.fromkeys(_rows(source, whole), share)
+        for number, value in worth.items():
+            found[number] = found.get(number, 0.0) + value
     return found
 
 
-def _as_written(word: Word) -> str:
-    """A name as a whole, or its parts side by side: `a.run_all()` has `run_all` inside."""
-    whole = [f"{EXACT} : {quoted(word.whole)}"] if word.whole else []
-    parts = [f"{STEMS} : {quoted(' '.join(word.stems))}"] if len(word.stems) > 1 else []
-    return " OR ".join(f"({part})" for part in whole + parts) or f"{EXACT} : {quoted(word.plain)}"
+def _rows(source: Rows, expression: str) -> list[int]:
+    sql = "SELECT rowid FROM words WHERE words MATCH ?"
+    return [row[0] for row in source.rows(sql, (expression,))] if expression else []
 
 
-def name_terms(query: str, languages: Sequence[str]) -> tuple[list[str], bool]:
-    """FTS5 expressions for the query's names as written, and whether it is names alone.
+def _as_written(word: Word) -> tuple[str, str]:
+    """A name as a whole; and its parts side by side: `a.run_all()` has `run_all` inside."""
+    parts = f"{STEMS} : {quoted(' '.join(word.stems))}" if len(word.stems) > 1 else ""
+    if not word.whole and parts:
+        return parts, ""
+    return f"{EXACT} : {quoted(word.whole or word.plain)}", parts
+
+
+def name_terms(query: str, languages: Sequence[str]) -> tuple[list[tuple[str, str]], bool]:
+    """FTS5 expressions for each of the query's names, and whether it is names alone.
 
     A name is an identifier, or a word that is the whole query.
     """

@@ -44,6 +44,12 @@ def grep_corpus(
         )
     if _may_miss(arguments, found):
         notices.append(r"\b and \w know ASCII letters alone; \pL is a letter of any script.")
+    if (
+        not found.total
+        and not arguments.include_superseded
+        and index.catalog.count("files", "superseded")
+    ):
+        notices.append("Superseded documents were not searched; pass include_superseded=True.")
     if not found.total and not arguments.regex and SIGNS.search(arguments.pattern):
         notices.append("The pattern was taken as it is; for an expression pass regex=True.")
     result = GrepResult(total=found.total, total_files=found.total_files, files=[], notices=[])

@@ -18,7 +18,7 @@ from local_rag.disk import writing
 from local_rag.generation import manifest_of, recipe_of, says_the_same
 from local_rag.ignores import NAME, ignores_beside
 from local_rag.places import warnings_about
-from local_rag.plan import check_roots_present, plan_from
+from local_rag.plan import check_roots_known, check_roots_present, plan_from
 from local_rag.regime import check_asked, regime_notices
 from local_rag.report import Report
 from local_rag.scan import Scan, scan
@@ -63,6 +63,8 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
         live = live_snapshot(store, remember=not options.dry_run)
         if not options.dry_run:
             store.prune()  # what a killed run left may take the room that this one needs
+        if live.snapshot and not options.allow_empty:
+            check_roots_known(live.snapshot.manifest.roots, settings.roots)
         ignores, bad = ignores_beside(settings.store_dir)
         place = Path(os.path.realpath(settings.store_dir))
         on_disk = scan(settings.roots, settings.max_file_bytes, Scope(ignores, place))

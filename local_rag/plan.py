@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from local_rag.catalog import Entry, Version
 from local_rag.errors import CorpusUnavailable
-from local_rag.manifest import Manifest
+from local_rag.manifest import Manifest, RootState
 from local_rag.scan import Scan
 from local_rag.settings import Root
 from local_rag.walk import Skipped
@@ -113,6 +113,23 @@ def _is_unreadable(entry: Entry, unreadable: Sequence[Skipped]) -> bool:
         and (s.path == entry.path or (s.path.endswith("/") and entry.path.startswith(s.path)))
         for s in unreadable
     )
+
+
+def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None:
+    """Refuses to put other folders in the place of all that the index is of.
+
+    A run without the settings of the one before would put the sample corpus in place of notes.
+
+    Raises:
+        CorpusUnavailable: the index has documents, and none of the roots that they are from is
+            among those of this run.
+    """
+    had = [state.path for state in known if state.files]
+    if had and not set(had) & {str(root.path) for root in roots}:
+        folders = ", ".join(str(root.path) for root in roots)
+        what = f"The index is of {', '.join(had)}, but RAG_CORPUS_DIR names {folders}."
+        remedy = "Correct it, or confirm with --allow-empty that all is to be replaced."
+        raise CorpusUnavailable(what, remedy)
 
 
 def check_roots_present(on_disk: Scan, indexed: Sequence[Entry], roots: Sequence[Root]) -> None:

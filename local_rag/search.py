@@ -27,6 +27,8 @@ Mode = Literal["hybrid", "semantic", "keyword"]
 
 CANDIDATES = 100  # chunks that each arm hands over
 MERGED_FROM = 3  # times the limit: how far down a neighbour is still worth joining
+SUPERSEDED = "{} superseded documents match; to search them pass include_superseded=True."
+EMPTY = "The index holds no documents; run ingest.py on a folder that has some."
 KEYWORDS_ONLY = "Keyword matches only: {reason}"
 
 
@@ -115,14 +117,29 @@ def search(
     hits = tuple(_hit(found, thresholds, *each) for each in shown)
     more = sum(not found.is_weak(fused.id, thresholds) for fused in ranked)
     more -= sum(passage.merged for passage, hit in zip(page, hits, strict=True) if not hit.weak)
+    if all(hit.weak for hit in hits):
+        notices += _hidden(index, query, thresholds)
     return Answer(hits, tuple(notices), max(0, more))
+
+
+def _hidden(index: OpenIndex, query: Query, thresholds: Thresholds) -> list[str]:
+    """A word that superseded documents, which were not searched, have what the others have not."""
+    if query.filters.include_superseded or not index.snapshot.manifest.superseded_chunks:
+        return []
+    scope = scope_of(index, replace(query.filters, include_superseded=True))
+    found = keywords.search(index.catalog, query.text, CANDIDATES, scope.files)
+    chunks = index.catalog.chunks(m.id for m in found if not thresholds.is_weak(None, m.coverage))
+    files = index.catalog.files_by_number({chunk.file for chunk in chunks.values()})
+    count = sum(file.lifecycle == "superseded" for file in files.values())
+    return [SUPERSEDED.format(count)] if count else []
 
 
 def pending_notices(index: OpenIndex) -> list[str]:
     """What every answer from this snapshot has to say first."""
     pending = index.snapshot.manifest.pending
     waiting = [f"{pending} files wait to be indexed; run ingest.py."] if pending else []
-    return index.first_notices + waiting
+    empty = [] if index.snapshot.manifest.files else [EMPTY]
+    return index.first_notices + waiting + empty
 
 
 def rank(

@@ -80,6 +80,48 @@ def test_a_filter_that_lets_nothing_through_is_named(
     assert paths(**filters) == (set(), [f"No indexed document passes the filter {name}."])
 
 
+def test_a_match_in_superseded_documents_alone_is_told(
+    corpus: Corpus, ollama: FakeOllama, run: Run, settings: Settings
+) -> None:
+    corpus.write("old.md", "---\nlifecycle: superseded\n---\nCapistrano deploys\n")
+    corpus.write("new.md", "Kamal deploys\n")
+    run()
+    tools = load_tools(settings)
+    specs = {spec.name: spec for spec in tool_specs(tools)}
+
+    def notices(tool: str, **arguments: Any) -> list[str]:
+        answer = call_tool(specs, tool, arguments).structured_content
+        assert answer is not None
+        return list(answer["notices"])
+
+    told = "1 superseded documents match; to search them pass include_superseded=True."
+    ask = {"query": "Capistrano", "mode": "keyword"}
+    assert told in notices("search_corpus", **ask)
+    assert told not in notices("search_corpus", **ask, include_superseded=True)
+    assert told not in notices("search_corpus", query="Kamal", mode="keyword")
+    assert told not in notices("search_corpus", query="Mercurial", mode="keyword")
+    told = "Superseded documents were not searched; pass include_superseded=True."
+    assert told in notices("grep_corpus", pattern="Capistrano")
+    assert told not in notices("grep_corpus", pattern="Kamal")
+    tools.close()
+
+
+def test_an_index_without_documents_says_so(
+    corpus: Corpus, ollama: FakeOllama, run: Run, settings: Settings
+) -> None:
+    corpus.write("a.md", "alpha")
+    run()
+    (corpus.path / "a.md").unlink()
+    run(allow_empty=True)
+    tools = load_tools(settings)
+    specs = {spec.name: spec for spec in tool_specs(tools)}
+    answer = call_tool(specs, "search_corpus", {"query": "alpha"}).structured_content
+    assert answer is not None
+    told = "The index holds no documents; run ingest.py on a folder that has some."
+    assert (answer["hits"], told in answer["notices"]) == ([], True)
+    tools.close()
+
+
 def test_a_superseded_hit_names_its_replacement(paths: Any, live: LiveIndex) -> None:
     with live.use() as index:
         (old,) = [f for f in index.catalog.files() if f.lifecycle == "superseded"]

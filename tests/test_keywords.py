@@ -267,3 +267,32 @@ def test_expressions_are_quoted_strings_and_column_filters_alone(query: str) -> 
         assert rest.count('"') == 2
         assert rest[0] == '"'
         assert rest.rstrip(" *")[-1] == '"'
+
+
+def test_a_name_as_it_is_written_is_worth_more_than_its_parts_side_by_side(index: Index) -> None:
+    catalog = index(
+        {
+            "exact.md": "It answers with status_code alone.",
+            "inside.md": "It answers with statusCode alone.",
+            "call.md": "It answers with a.status_code() alone.",
+            "words.md": "The code has a status.",
+        }
+    )
+
+    def named(query: str) -> dict[str, float]:
+        matches = keywords.search(catalog, query, 9)
+        return {paths_of(catalog, match.id): match.named for match in matches}
+
+    assert named("status_code") == {
+        "exact.md": 2.0,
+        "inside.md": 1.0,
+        "call.md": 1.0,
+        "words.md": 0.0,
+    }
+    among = named("what does status_code mean")
+    assert (among["exact.md"], among["inside.md"]) == (keywords.NAMED, keywords.NAMED / 2)
+
+
+def paths_of(catalog: Catalog, id_: str) -> str:
+    (chunk,) = catalog.chunks([id_]).values()
+    return catalog.files_by_number({chunk.file})[chunk.file].path

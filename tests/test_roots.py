@@ -114,3 +114,29 @@ def test_a_root_that_is_missing_stops_the_run(place: Place) -> None:
     with pytest.raises(CorpusUnavailable, match=r"cannot be read \(No such file or directory\)"):
         place.ingest()
     assert place.found("zebra") == [("home", "plan.md"), ("work", "plan.md")]
+
+
+def test_other_folders_than_all_that_the_index_is_of_stop_the_run(place: Place) -> None:
+    """As a scheduled run does that was given none of the settings of the first."""
+    place.ingest()
+    other = place.folder / "sample"
+    other.mkdir()
+    (other / "a.md").write_text("# Sample\n")
+    with pytest.raises(CorpusUnavailable) as caught:
+        place.ingest(other)
+    had = f"{place.work}, {place.home}"
+    assert str(caught.value) == (
+        f"The index is of {had}, but RAG_CORPUS_DIR names {other}. "
+        "Correct it, or confirm with --allow-empty that all is to be replaced."
+    )
+    assert place.found("zebra") == [("home", "plan.md"), ("work", "plan.md")]
+    assert place.ingest(other, place.home).new == 1
+    assert place.ingest(other, allow_empty=True).deleted == 1
+
+
+def test_a_second_root_of_the_same_name_joins_the_first(place: Place) -> None:
+    place.ingest(place.work)
+    twin = place.folder / "more" / "work"
+    twin.mkdir(parents=True)
+    (twin / "b.md").write_text("# B\n")
+    assert place.ingest(place.work, twin).exit_code == 0

@@ -104,6 +104,7 @@ def test_no_match_no_index_a_broken_index_and_no_embedder_are_four_answers(
     no_match = call("search_corpus", query="alpha")
     assert (no_match.is_error, text_of(no_match)) == (
         False,
+        "Notice: 1 superseded documents match; to search them pass include_superseded=True.\n\n"
         "No match: no passage of the indexed documents fits this query.",
     )
     ollama.stop()

@@ -2,7 +2,7 @@
 """Finds below which scores a match is weak, for this corpus and embedder, and keeps it.
 
 Asks questions that hardly any corpus answers and looks how well its best hits seem to fit. The
-threshold is their median and three robust standard deviations (1.4826 times the median absolute
+threshold is their median and four robust standard deviations (1.4826 times the median absolute
 deviation, which is the standard deviation of a normal distribution; Rousseeuw and Croux 1993): up
 to half of the questions may be about the corpus after all.
 """
@@ -26,7 +26,7 @@ from local_rag.search import Query, search
 from local_rag.settings import load_settings
 from local_rag.snapshots import Store
 
-SIGMAS = 3.0
+SIGMAS = 4.0
 NORMAL = 1.4826
 # Outside of these a measurement says more about the questions than about the corpus.
 COSINES = (0.2, 0.6)
