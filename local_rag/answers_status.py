@@ -41,7 +41,15 @@ class Changes(BaseModel):
         """The same for a reader."""
         least = "" if self.complete else " at least, as the check was cut"
         lines = [f"Since then: {self.new} new, {self.changed} changed, {self.gone} gone{least}"]
-        return "\n".join([*lines, *(f"- {name}" for name in self.examples)])
+        return "\n".join([*lines, *(f"- {name}" for name in self.examples), *self._unnamed()])
+
+    def _unnamed(self) -> list[str]:
+        """How many of each kind are counted and not among the examples."""
+        kinds = {"new": self.new, "changed": self.changed, "gone": self.gone}
+        for example in self.examples:
+            kinds[example.partition(":")[0]] -= 1
+        rest = ", ".join(f"{count} more {kind}" for kind, count in kinds.items() if count)
+        return [f"- and {rest}"] if self.examples and rest else []
 
 
 class StatusResult(Result):

@@ -28,6 +28,10 @@ from local_rag.summary import outcome, summary
 
 log = logging.getLogger(__name__)
 
+ABOUT = (
+    "Brings the index up to date with your documents. It is safe at any moment, also while "
+    "servers answer; only what has changed is embedded."
+)
 EPILOG = (
     "exit codes: 0 all indexed; 1 finished, some files skipped or failed; 2 nothing done; "
     "3 finished, but the report could not be printed"
@@ -119,7 +123,7 @@ def _verified(settings: Settings, as_json: bool) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("ingest.py", description=__doc__, epilog=EPILOG)
+    parser = argparse.ArgumentParser("ingest.py", description=ABOUT, epilog=EPILOG)
     parser.add_argument("--rebuild", action="store_true", help="build the index anew, perhaps with "
                         "another embedder; readers keep the old one until it is done")  # fmt: skip
     parser.add_argument("--verify", action="store_true", help="look through the whole index and "

@@ -17,7 +17,7 @@ def complaint(fault: Mapping[str, Any], takes: Mapping[str, str], config: Path) 
     """The error for one of pydantic's findings; `takes` says of each setting what it may be."""
     given = str(fault["loc"][0]) if fault["loc"] else ""
     name = given.lower().removeprefix("rag_")
-    if name not in takes:
+    if name not in takes or fault["type"] == "extra_forbidden":  # the latter: RAG_MODEL in a file
         near = difflib.get_close_matches(name, takes, n=1)
         remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(takes)}."
         return SettingsError(f"{config} has {given!r}, which is no setting.", remedy)

@@ -35,6 +35,13 @@ LATIN = {
 }  # fmt: skip
 TYPOGRAPHY = frozenset("“”„‘’‚–—…«»°·•§©®™€£¿¡\u00a0")
 INSIDE = re.compile(r"(?<=[^\W\d_])[“”„‚—…«»°·•§©®™€£¿¡](?=[^\W\d_])")  # no word has one of these
+# Signs of Western encodings, where they stand as only a sign does: `ł` ends `był`, no `12 m³`, and
+# `mł.` is short for a Polish rank.
+SIGNS = re.compile(
+    r"(?<![^\W\d_])(?:[kcdµm]?m²|[kcdµm]m³|(?<=\d)m³|(?<=\d )m³|m³(?!\.))(?![^\W_])"
+    r"|(?<![^\W\d_])[¼½¾](?![^\W\d_])|(?<![^\W\d_])µ[AFglmsVW]?(?![^\W_])|(?<=\d)\s?×\s?(?=\d)"
+)
+SIGNED = ("cp1252", "cp1254")  # have these signs
 # With the range of lead bytes that hold the characters in daily use.
 EAST_ASIAN = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "euc_kr": (0xB0, 0xC8),
               "gb2312": (0xB0, 0xD7), "gb18030": (0xB0, 0xD7), "big5": (0xA4, 0xC6)}  # fmt: skip
@@ -68,7 +75,7 @@ def guess(data: bytes) -> str | None:
 
 def _typographic(data: bytes) -> str | None:
     """Windows' Latin encoding, where all that is not ASCII are lone signs such as € or a dash."""
-    text = data.decode("cp1252", "replace")
+    text = SIGNS.sub(" ", data.decode("cp1252", "replace"))
     runs = ["".join(run) for odd, run in groupby(text, lambda c: c > "\x7f") if odd]
     lone = all(len(run) == 1 and run in TYPOGRAPHY for run in runs)
     return "cp1252" if lone and not INSIDE.search(text) else None
@@ -149,6 +156,7 @@ def _latin(data: bytes) -> str | None:
 
 def _latin_share(data: bytes, encoding: str, *, by_word: bool) -> float:
     text = data.decode(encoding, "replace")
+    text = SIGNS.sub(" ", text) if encoding in SIGNED else text
     odd = [c for c in text if c > "\x7f" and c not in TYPOGRAPHY]
     wrong = len(INSIDE.findall(text))
     if not odd:

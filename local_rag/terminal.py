@@ -15,6 +15,7 @@ from typing import Any
 from local_rag.errors import OutputLost, RagError
 from local_rag.streams import say
 
+ABOUT = "Searches and reads your indexed documents, and says how fresh the index is."
 EPILOG = "exit codes: 0 answered; 1 nothing fits; 2 failed, and the last line says what to do"
 
 
@@ -60,7 +61,7 @@ def _called(tool: str, arguments: dict[str, Any]) -> tuple[bool, str, dict[str, 
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m local_rag", description=__doc__, epilog=EPILOG)
+    parser = argparse.ArgumentParser("python -m local_rag", description=ABOUT, epilog=EPILOG)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     search = _command(commands, "search", "search_corpus", "search the indexed documents")
     search.add_argument("query")

@@ -104,6 +104,15 @@ def test_a_bad_value_is_one_line_that_names_it(
             "FILE has 'corpus_dri', which is no setting. Did you mean corpus_dir?",
         ),
         (
+            "RAG_CORPUS_DIR = '/x'",
+            "FILE has 'RAG_CORPUS_DIR', which is no setting. Did you mean corpus_dir?",
+        ),
+        (
+            "rag_corpus_dir = '/x'",
+            "FILE has 'rag_corpus_dir', which is no setting. Did you mean corpus_dir?",
+        ),
+        ("Model = 'x'", "FILE has 'Model', which is no setting. Did you mean model?"),
+        (
             "zzz = 1",
             "FILE has 'zzz', which is no setting. There are: corpus_dir, store_dir, embedder",
         ),

@@ -43,6 +43,21 @@ def test_a_failure_is_one_line_and_exit_code_two(capsys: pytest.CaptureFixture[s
     assert "No indexed document" in json.loads(capsys.readouterr().out)["error"]
 
 
+@pytest.mark.parametrize(
+    ("command", "about"),
+    [
+        (["ingest.py"], "Brings the index up to date with your documents."),
+        (["-m", "local_rag"], "Searches and reads your indexed documents, and says"),
+    ],
+)
+def test_help_tells_a_person_what_the_command_is_for(command: list[str], about: str) -> None:
+    line = [sys.executable, *command, "--help"]
+    found = subprocess.run(line, cwd=PROJECT_DIR, capture_output=True, text=True, check=True)
+    paragraphs = [" ".join(part.split()) for part in found.stdout.split("\n\n")]
+    assert paragraphs[1].startswith(about)
+    assert "Leaves out" not in found.stdout
+
+
 def test_it_runs_as_a_module() -> None:
     command = [sys.executable, "-m", "local_rag", "search", "alpha"]
     done = subprocess.run(command, cwd=PROJECT_DIR, capture_output=True, timeout=60, check=False)

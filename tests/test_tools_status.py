@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from local_rag import status
+from local_rag.answers_status import Changes
 from tests.calling import Call, calls
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
@@ -51,6 +52,33 @@ def test_the_status_counts_what_differs_on_disk(
     changes = call("corpus_status")["changes"]
     assert (changes["new"], changes["changed"], changes["gone"]) == (1, 1, 2)
     assert changes["examples"][0] == "new: notes:sub/new.md"
+
+
+def test_the_text_says_how_many_changes_it_does_not_name() -> None:
+    files = [f"new: notes:{n}.md" for n in range(4)] + ["gone: notes:z.md"]
+    changes = Changes(new=10, changed=3, gone=1, examples=files, complete=True)
+    assert changes.markdown().splitlines() == [
+        "Since then: 10 new, 3 changed, 1 gone",
+        *(f"- {name}" for name in files),
+        "- and 6 more new, 3 more changed",
+    ]
+    all_named = Changes(new=4, changed=0, gone=1, examples=files, complete=True)
+    assert "more" not in all_named.markdown()
+
+
+def test_the_status_names_the_first_files_and_counts_the_rest(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
+) -> None:
+    corpus.write("a.md", "alpha\n")
+    run()
+    for n in range(9):
+        corpus.write(f"new{n}.md", f"new {n}\n")
+    changes = call("corpus_status")["changes"]
+    assert changes["new"] == 9
+    assert Changes.model_validate(changes).markdown().splitlines()[-2:] == [
+        "- new: notes:new3.md",
+        "- and 5 more new",
+    ]
 
 
 def test_commits_are_told_at_ingest_and_now(
