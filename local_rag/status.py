@@ -33,6 +33,8 @@ LOOK = 4.0  # seconds for comparing files
 GIT = 3.0  # seconds for asking git about one root
 PING = 3.0  # seconds that the embedder has to answer
 CUT = "Not all warnings, files and roots fit this answer."
+PLACES = ("RAG_CONFIG", "RAG_CORPUS_DIR", "RAG_STORE_DIR")  # what decides which index is meant
+LONGEST = 400
 NAMED = 8  # roots, files, warnings and reasons that are listed, of each
 
 
@@ -100,9 +102,17 @@ def embedder_state(index: OpenIndex, embedder: QueryEmbedder) -> str:
 
 
 def refresh_command() -> str:
-    """The command line that runs an ingest with this very Python."""
+    """The command line that runs an ingest with this very Python and, in a shell, of this index.
+
+    What says so in more than `LONGEST` characters is left to the one who set it.
+    """
     command = [sys.executable, str(PROJECT_DIR / "ingest.py")]
-    return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)
+    if os.name == "nt":
+        return subprocess.list2cmdline(command)
+    places = (name for name in PLACES if os.environ.get(name))
+    settings = " ".join(f"{name}={shlex.quote(os.environ[name])}" for name in places)
+    words = [settings] if settings and len(settings) <= LONGEST else []
+    return " ".join([*words, shlex.join(command)])
 
 
 def age(created: str) -> str:

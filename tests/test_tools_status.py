@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +14,8 @@ import pytest
 
 from local_rag import status
 from local_rag.answers_status import Changes
+from local_rag.settings import PROJECT_DIR
+from local_rag.status import refresh_command
 from tests.calling import Call, calls
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
@@ -133,6 +138,22 @@ def test_warnings_and_what_is_not_indexed_are_counted(
     assert answer["skipped"]
     assert answer["refresh_command"].endswith("ingest.py")
     assert answer["age"].endswith(" seconds")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="its shell has no such form")
+def test_the_command_that_refreshes_is_about_this_index(
+    call: Call, corpus: Corpus, ollama: FakeOllama, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.write("a.md", "alpha\n")
+    run()
+    command = call("corpus_status")["refresh_command"]
+    for name in ("RAG_CORPUS_DIR", "RAG_STORE_DIR"):
+        assert f"{name}={shlex.quote(os.environ[name])} " in command
+    for name in ("RAG_CONFIG", "RAG_CORPUS_DIR", "RAG_STORE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert refresh_command() == shlex.join([sys.executable, str(PROJECT_DIR / "ingest.py")])
+    monkeypatch.setenv("RAG_CORPUS_DIR", "x" * 500)
+    assert refresh_command() == shlex.join([sys.executable, str(PROJECT_DIR / "ingest.py")])
 
 
 def test_a_check_that_takes_too_long_is_cut_and_said(

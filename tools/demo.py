@@ -57,9 +57,15 @@ def registration() -> str:
     """The lines that register the server, with this folder's paths filled in."""
     python, server = Path(sys.executable), PROJECT / "server.py"
     return f"""
-To use it on your own documents (edit the path, then run ingest.py and register the server):
+To use it on your own documents, name their folders in ~/.local-rag-mcp/config.toml:
 
-  RAG_CORPUS_DIR="$HOME/notes" "{python}" "{PROJECT / "ingest.py"}"
+  corpus_dir = ["~/notes"]
+
+index them, and again when they change, such as from cron:
+
+  "{python}" "{PROJECT / "ingest.py"}"
+
+and register the server.
 
 Claude Code:
   claude mcp add --scope user local-rag -- "{python}" "{server}"
