@@ -38,6 +38,19 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
+def test_a_folder_without_a_set_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "none"
+    assert main([str(missing)]) == 2
+    assert capsys.readouterr().out.splitlines() == [
+        f"error: {missing} holds no labelled set ({missing / 'qrels.tsv'}: No such file or"
+        " directory). Name the folder of qrels.tsv, queries.jsonl and docs."
+    ]
+    assert main(["--compare", str(missing), str(missing)]) == 2
+    assert capsys.readouterr().out.startswith("error: no run to compare: [Errno 2]")
+
+
 def test_a_set_has_the_queries_that_have_an_answer(folder: Path) -> None:
     labels = load_set(folder)
     assert list(labels.queries) == ["1", "2", "3"]

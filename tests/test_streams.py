@@ -15,6 +15,9 @@ from tests.conftest import Corpus, Run
 REPORT = ["ingest.py", "--json"]
 FINDINGS = ["ingest.py", "--verify"]
 STATUS = ["-m", "local_rag", "status"]
+CHECKED = ["tools/check_answers.py", "--queries", "1"]
+CALIBRATED = ["tools/calibrate.py"]
+DEMO = ["tools/demo.py"]
 FAILURE = ["-m", "local_rag", "get", "none.md", "--json"]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="closes descriptors as a POSIX shell does")
 
@@ -24,6 +27,19 @@ def indexed(corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_EMBEDDER", "none")
     corpus.write("a.md", "# Alpha\n\nalpha\n")
     run()
+
+
+def unread(command: list[str]) -> subprocess.CompletedProcess[bytes]:
+    """The command with a pipe for its output whose reader has gone."""
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        return subprocess.run(
+            [sys.executable, *command],
+            cwd=PROJECT_DIR, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(write)
 
 
 def done(command: list[str], redirected: str) -> subprocess.CompletedProcess[bytes]:
@@ -37,7 +53,8 @@ def done(command: list[str], redirected: str) -> subprocess.CompletedProcess[byt
     [(">/dev/full", "No space left on device"), (">&-", "it is closed")],
 )
 @pytest.mark.parametrize(
-    ("command", "code"), [(REPORT, 3), (FINDINGS, 3), (STATUS, 2), (FAILURE, 2)]
+    ("command", "code"),
+    [(REPORT, 3), (FINDINGS, 3), (STATUS, 2), (FAILURE, 2), (CHECKED, 2), (CALIBRATED, 2)],
 )
 def test_output_that_is_full_or_closed_is_one_line(
     command: list[str], code: int, redirected: str, why: str
@@ -49,15 +66,25 @@ def test_output_that_is_full_or_closed_is_one_line(
     assert (found.returncode, found.stderr.decode().splitlines()) == (code, [said])
 
 
+def test_answers_cannot_be_checked_without_an_index(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAG_STORE_DIR", str(tmp_path / "none"))
+    found = done(CHECKED, "")
+    said = f"error: There is no index yet in {tmp_path / 'none'}. Run ingest.py to build it."
+    assert (found.returncode, found.stderr.decode().splitlines()) == (2, [said])
+
+
+def test_a_demo_that_nobody_reads_ends_in_one_line() -> None:
+    found = unread(DEMO)
+    said = "error: The answer could not be written to standard output: Broken pipe."
+    assert (found.returncode, b"Traceback" in found.stderr) == (2, False)
+    assert found.stderr.decode().splitlines()[-1] == f"{said} Write it elsewhere."
+
+
 def test_a_reader_that_went_away_is_one_line() -> None:
-    for command, code in ((REPORT, 3), (STATUS, 2)):
-        read, write = os.pipe()
-        os.close(read)
-        found = subprocess.run(
-            [sys.executable, *command],
-            cwd=PROJECT_DIR, stdout=write, stderr=subprocess.PIPE, timeout=60, check=False,
-        )  # fmt: skip
-        os.close(write)
+    for command, code in ((REPORT, 3), (STATUS, 2), (CHECKED, 2)):
+        found = unread(command)
         assert found.returncode == code
         assert b"Broken pipe" in found.stderr
         assert found.stderr.count(b"\n") == 1

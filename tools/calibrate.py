@@ -25,6 +25,7 @@ from local_rag.queries import QueryEmbedder
 from local_rag.search import Query, search
 from local_rag.settings import load_settings
 from local_rag.snapshots import Store
+from local_rag.streams import prepare_streams, say
 
 SIGMAS = 4.0
 NORMAL = 1.4826
@@ -152,12 +153,13 @@ def main() -> int:
             embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
             found = measure(index, embedder)
             keep_thresholds(settings.store_dir, regime, found)
+        say(f"{regime.label}: weak below cosine {found.cosine} and coverage {found.coverage}")
     except RagError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"{regime.label}: weak below cosine {found.cosine} and coverage {found.coverage}")
     return 0
 
 
 if __name__ == "__main__":
+    prepare_streams()
     sys.exit(main())

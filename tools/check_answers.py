@@ -3,7 +3,7 @@
 
 No answer of any tool may be over its cap, and the calls that answers spell out must give every
 document, outline and list as a whole. Ends with a table of what answers take: bytes, tokens and
-time. Exit codes: 0 all is well, 1 something is not, and is named.
+time. Exit codes: 0 all is well, 1 something is not, and is named, 2 nothing could be asked or told.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,11 +29,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a
 
 from local_rag.catalog import FileRecord
 from local_rag.display import safe_text
+from local_rag.errors import RagError
 from local_rag.fitting import ANSWER, LARGEST, size
 from local_rag.live import OpenIndex
 from local_rag.resources import LONGEST, uri_of
 from local_rag.serve import call_tool, load_tools
 from local_rag.settings import load_settings
+from local_rag.streams import prepare_streams, say
 from local_rag.toolbox import tool_specs
 from local_rag.tools import Tools
 
@@ -192,47 +195,56 @@ def queries_of(index: OpenIndex, most: int) -> list[str]:
 
 def show(found: Findings) -> None:
     """Prints the table, the slowest calls, and what is wrong."""
-    print(f"{found.whole} documents whole by their pages, {found.as_on_disk} as on disk, in UTF-8")
+    say(f"{found.whole} documents whole by their pages, {found.as_on_disk} as on disk, in UTF-8")
     head = ("calls", "bytes median", "max", "tokens median", "max", "s median", "max")
-    print(f"{'':16}" + "".join(f"{name:>14}" for name in head))
+    say(f"{'':16}" + "".join(f"{name:>14}" for name in head))
     for name, asked in found.asked.items():
         cells: list[str] = [str(len(asked))]
         for values in ([a.bytes for a in asked], [a.tokens for a in asked]):
             cells += [f"{statistics.median(values):.0f}", str(max(values))]
         seconds = [a.seconds for a in asked]
         cells += [f"{statistics.median(seconds):.3f}", f"{max(seconds):.3f}"]
-        print(f"{name:16}" + "".join(f"{cell:>14}" for cell in cells))
+        say(f"{name:16}" + "".join(f"{cell:>14}" for cell in cells))
     every = [a for asked in found.asked.values() for a in asked]
     for slow in sorted(every, key=lambda a: -a.seconds)[:5]:
-        print(f"{slow.seconds:6.2f} s  {slow.call}")
+        say(f"{slow.seconds:6.2f} s  {slow.call}")
     for line in found.wrong[:50]:
-        print(f"WRONG  {line}")
-    print(f"{len(every)} answers, {len(found.wrong)} wrong")
+        say(f"WRONG  {line}")
+    say(f"{len(every)} answers, {len(found.wrong)} wrong")
 
 
-def main() -> int:
-    """Runs all checks."""
+def main(arguments: Sequence[str]) -> int:
+    """Runs all checks; 2 if there is no index to ask or nobody to tell."""
     parser = argparse.ArgumentParser("check_answers.py", description=__doc__)
     parser.add_argument("--tokenizer", help="a tokenizer.json; without it 4 bytes are one token")
     parser.add_argument("--queries", type=int, default=60, help="how many titles to search for")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     counter = Tokenizer.from_file(options.tokenizer) if options.tokenizer else None
-    tools = load_tools(load_settings())
 
     def tokens_of(text: str) -> int:
         if counter is None:
             return len(text.encode("utf-8", "replace")) // 4
         return len(counter.encode(text, add_special_tokens=False).ids)
 
-    ask = Asker(tools, tokens_of)
-    with tools.live.use() as index:
+    try:
+        found = check(tokens_of, options.queries)
+        show(found)
+    except RagError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return int(bool(found.wrong))
+
+
+def check(tokens_of: Callable[[str], int], queries: int) -> Findings:
+    """Asks the index of the settings everything."""
+    with closing(load_tools(load_settings())) as tools, tools.live.use() as index:
+        ask = Asker(tools, tokens_of)
         check_documents(ask, index)
         check_lists(ask, index)
-        check_searches(ask, queries_of(index, options.queries))
-    tools.close()
-    show(ask.found)
-    return int(bool(ask.found.wrong))
+        check_searches(ask, queries_of(index, queries))
+    return ask.found
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    prepare_streams()
+    sys.exit(main(sys.argv[1:]))

@@ -11,11 +11,18 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import anyio
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
+
+from local_rag.errors import OutputLost
+from local_rag.streams import prepare_streams, say
 
 PROJECT = Path(__file__).resolve().parent.parent
 STORE = PROJECT / ".demo" / "store"
@@ -35,21 +42,28 @@ def settings() -> dict[str, str]:
     return kept | {"RAG_CORPUS_DIR": corpus, "RAG_STORE_DIR": str(STORE), "RAG_CONFIG": nothing}
 
 
-async def ask(environment: dict[str, str]) -> int:
-    """Asks the questions over stdio, as a client would, and counts the right first hits."""
+async def ask(environment: dict[str, str]) -> dict[str, Sequence[Mapping[str, Any]]]:
+    """Asks the questions over stdio, as a client would; the hits of each."""
     server = StdioServerParameters(
         command=sys.executable, args=[str(PROJECT / "server.py")], env=environment
     )
-    right = 0
+    found = {}
     async with Client(stdio_client(server)) as client:
-        for question, path in QUESTIONS.items():
+        for question in QUESTIONS:
             answer = await client.call_tool("search_corpus", {"query": question, "limit": 3})
-            hits = (answer.structured_content or {}).get("hits", [])
-            print(f"\n? {question}")
-            for hit in hits:
-                lines = f"{hit['start_line']}-{hit['end_line']}"
-                print(f"  {hit['score']:.3f}  {hit['path']}:{lines}  {hit['title']}")
-            right += bool(hits) and hits[0]["path"] == path
+            found[question] = (answer.structured_content or {}).get("hits", [])
+    return found
+
+
+def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
+    """Prints the hits of each question and counts the right first ones."""
+    right = 0
+    for question, hits in found.items():
+        say(f"\n? {question}")
+        for hit in hits:
+            lines = f"{hit['start_line']}-{hit['end_line']}"
+            say(f"  {hit['score']:.3f}  {hit['path']}:{lines}  {hit['title']}")
+        right += bool(hits) and hits[0]["path"] == QUESTIONS[question]
     return right
 
 
@@ -78,18 +92,24 @@ Codex (~/.codex/config.toml):
 
 
 def main() -> int:
-    """Runs the demo; 0 if every question found its document first."""
+    """Runs the demo; 0 if every question found its document first, 2 if it could not be told."""
     shutil.rmtree(STORE, ignore_errors=True)
     STORE.parent.mkdir(exist_ok=True)
     environment = settings()
     ingest = [sys.executable, str(PROJECT / "ingest.py")]
     if subprocess.run(ingest, env=environment, check=False).returncode == 2:
         return 2
-    right = anyio.run(ask, environment)
-    print(f"\n{right} of {len(QUESTIONS)} first hits are right.")
-    print(registration())
+    found = anyio.run(ask, environment)
+    try:
+        right = show(found)
+        say(f"\n{right} of {len(QUESTIONS)} first hits are right.")
+        say(registration())
+    except OutputLost as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     return 0 if right == len(QUESTIONS) else 1
 
 
 if __name__ == "__main__":
+    prepare_streams()
     sys.exit(main())

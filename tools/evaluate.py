@@ -216,23 +216,27 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measures or compares; 2 if the documents could not be indexed or searched."""
+    """Measures or compares; 2 if the documents could not be read, indexed or searched."""
     options = _parse(arguments)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if options.compare:
-        before, after = (json.loads(path.read_text("utf-8")) for path in options.compare)
+        try:
+            before, after = (json.loads(path.read_text("utf-8")) for path in options.compare)
+        except (OSError, ValueError) as error:
+            console.print(f"error: no run to compare: {error}", markup=False, soft_wrap=True)
+            return 2
         if before["set"] != after["set"]:
             console.print(f"error: {before['set']} and {after['set']} are two sets", markup=False)
             return 2
         print_comparison(before, after, console)
         return 0
-    labels = load_set(options.folder, options.limit_queries)
     try:
+        labels = load_set(options.folder, options.limit_queries)
         with tempfile.TemporaryDirectory() as folder:
             settings = settings_for(labels, options.embedder, options.store or Path(folder))
             result = evaluate(labels, settings, options.mode, Console(stderr=True))
     except RagError as error:
-        console.print(f"error: {error}", markup=False)
+        console.print(f"error: {error}", markup=False, soft_wrap=True)
         return 2
     print_result(result, console)
     if options.json:

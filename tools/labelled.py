@@ -16,12 +16,18 @@ import ir_measures
 import numpy as np
 from scipy.stats import bootstrap
 
+from local_rag.errors import RagError
+
 MEASURES = {"nDCG@10": ir_measures.nDCG @ 10, "recall@5": ir_measures.R @ 5,
             "recall@10": ir_measures.R @ 10, "MRR": ir_measures.RR}  # fmt: skip
 RESAMPLES = 5000
 
 Values = dict[str, dict[str, float]]
 """For each measure each query's value."""
+
+
+class NoLabelledSet(RagError):
+    """A file of a labelled set, or of a run over one, is missing or cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,19 @@ class LabelledSet:
 
 
 def load_set(folder: Path, limit: int | None = None) -> LabelledSet:
-    """Reads a set, with its first `limit` labelled queries or all."""
+    """Reads a set, with its first `limit` labelled queries or all.
+
+    Raises:
+        NoLabelledSet: a file of it is missing or cannot be read.
+    """
+    try:
+        return _read_set(folder, limit)
+    except OSError as error:
+        what = f"{folder} holds no labelled set ({error.filename}: {error.strerror})."
+        raise NoLabelledSet(what, "Name the folder of qrels.tsv, queries.jsonl and docs.") from None
+
+
+def _read_set(folder: Path, limit: int | None) -> LabelledSet:
     relevant: dict[str, dict[str, int]] = {}
     with (folder / "qrels.tsv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):

@@ -38,7 +38,7 @@ from local_rag.search import Query, search
 from local_rag.settings import Settings
 from local_rag.snapshots import Store
 from tools.evaluate import settings_for, shown
-from tools.labelled import LabelledSet, load_set
+from tools.labelled import LabelledSet, NoLabelledSet, load_set
 
 WINDOW, OVERLAP = 200, 35  # tokens
 TOP = 5  # texts of an answer
@@ -50,7 +50,11 @@ Texts = Mapping[str, Sequence[str]]
 def load_spans(labels: LabelledSet) -> dict[str, list[str]]:
     """The answers to each query of the set, as they are in the documents."""
     spans: dict[str, list[str]] = {query: [] for query in labels.queries}
-    lines = (labels.folder / "spans.jsonl").read_text(encoding="utf-8").splitlines()
+    try:
+        lines = (labels.folder / "spans.jsonl").read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        what = f"{error.filename} cannot be read ({error.strerror})."
+        raise NoLabelledSet(what, "Name a labelled set that has it.") from None
     for span in map(json.loads, filter(None, lines)):
         if span["query"] in spans:
             spans[span["query"]].append(span["text"])
@@ -125,9 +129,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--embedder", default="ollama", choices=["ollama", "builtin"])
     parser.add_argument("--store", type=Path, metavar="DIR", help="keep the index here, for reuse")
     options = parser.parse_args(arguments)
-    labels = load_set(options.folder)
-    spans = load_spans(labels)
     try:
+        labels = load_set(options.folder)
+        spans = load_spans(labels)
         with tempfile.TemporaryDirectory() as folder:
             settings = settings_for(labels, options.embedder, options.store or Path(folder))
             embedder = make_embedder(options.embedder, settings)
