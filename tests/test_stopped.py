@@ -22,10 +22,13 @@ def test_an_ingest_that_is_stopped_is_one_line_and_valid_json(
     corpus: Corpus, ollama: FakeOllama, run: Run, number: signal.Signals
 ) -> None:
     corpus.write("a.md", "# A\n\nalpha\n")
+    # A job in the background of a shell ignores Ctrl-C, and so would what it starts.
+    before = signal.signal(number, signal.default_int_handler)
     process = subprocess.Popen(
         [sys.executable, "ingest.py", "--json"], cwd=PROJECT_DIR, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
+    signal.signal(number, before)
 
     def stop(texts: Sequence[str]) -> None:
         process.send_signal(number)
