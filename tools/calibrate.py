@@ -30,7 +30,7 @@ from local_rag.streams import prepare_streams, say
 SIGMAS = 4.0
 NORMAL = 1.4826
 # Outside of these a measurement says more about the questions than about the corpus.
-COSINES = (0.2, 0.6)
+COSINES = (0.2, 0.4)
 COVERAGES = (0.4, 0.8)
 QUESTIONS = {
     "en": (
