@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -55,25 +55,33 @@ def rank_documents(
     Raises:
         RagError: an arm that the mode needs cannot be searched.
     """
-    scope, matches, cosines = scope_of(index, Filters()), {}, {}
+    return _ranking(index, embedder, query, mode, depth)[0]
+
+
+def _ranking(
+    index: OpenIndex, embedder: QueryEmbedder, query: str, mode: Mode, depth: int = DEPTH
+) -> tuple[list[str], bool]:
+    """The paths, and whether the embedder refused the query."""
+    scope, matches = scope_of(index, Filters()), {}
     if mode != "semantic":
         found = keywords.search(index.catalog, query, depth, scope.files)
         matches = {match.id: match for match in found}
-    if mode != "keyword":
-        cosines = _cosines(index, embedder, query, depth, scope)
-    ids = [fused.id for fused in rank(index, cosines, matches, mode)]
+    cosines = None if mode == "keyword" else _cosines(index, embedder, query, depth, scope)
+    ids = [fused.id for fused in rank(index, cosines or {}, matches, mode)]
     chunks = index.catalog.chunks(ids)
     files = index.catalog.files_by_number({chunk.file for chunk in chunks.values()})
-    return list(dict.fromkeys(files[chunks[id_].file].path for id_ in ids))
+    paths = list(dict.fromkeys(files[chunks[id_].file].path for id_ in ids))
+    return paths, mode != "keyword" and cosines is None
 
 
 def _cosines(
     index: OpenIndex, embedder: QueryEmbedder, query: str, depth: int, scope: Scope
-) -> dict[str, float]:
+) -> dict[str, float] | None:
+    """The nearest chunks; None where the embedder refuses the query."""
     try:
         vector = query_vector(index, embedder, query)
     except TextRejected:
-        return {}  # counted by `_without_vector`
+        return None
     assert index.vectors
     near = index.vectors.nearest(vector, depth, where=scope.where)
     return {neighbour.id: neighbour.cosine for neighbour in near}
@@ -94,59 +102,52 @@ def settings_for(labels: LabelledSet, embedder: str, store: Path) -> Settings:
     )
 
 
-def evaluate(
-    labels: LabelledSet, settings: Settings, modes: Sequence[Mode], console: Console
-) -> dict[str, Any]:
-    """Brings the store up to date and measures; the result as JSON holds it."""
+@contextmanager
+def indexed(settings: Settings) -> Iterator[tuple[OpenIndex, QueryEmbedder]]:
+    """The settings' documents, indexed as they are now, and what embeds questions about them."""
     with Shown() as progress:
         run_ingest(settings, Options(), progress)
     embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
     with closing(LiveIndex(Store(settings.store_dir))) as live, live.use() as index:
+        yield index, embedder
+
+
+def evaluate(
+    labels: LabelledSet, settings: Settings, modes: Sequence[Mode], console: Console
+) -> dict[str, Any]:
+    """Brings the store up to date and measures; the result as JSON holds it."""
+    with indexed(settings) as (index, embedder):
         missing = labels.answers - {file.path for file in index.catalog.files()}
         if missing:
             console.print(f"warning: {len(missing)} labelled documents are not in the index")
         manifest = index.snapshot.manifest
         chosen = modes or (MODES if manifest.regime.dimension else ["keyword"])
+        ranked = {mode: _ranked(labels, index, embedder, mode) for mode in chosen}
         return {
             "set": labels.folder.name, "embedder": manifest.regime.label, "recipe": manifest.recipe,
             "chunks": manifest.chunks, "queries": dict(labels.queries),
-            "without_vector": _without_vector(labels, index, embedder, chosen),
-            "modes": {mode: _ranked(labels, index, embedder, mode) for mode in chosen},
+            "without_vector": max((found.pop("without_vector") for found in ranked.values()),
+                                  key=len),
+            "modes": ranked,
         }  # fmt: skip
-
-
-def _without_vector(
-    labels: LabelledSet, index: OpenIndex, embedder: QueryEmbedder, modes: Sequence[str]
-) -> list[str]:
-    """The queries that the embedder refuses, such as those in a language that it doesn't know."""
-    if modes == ["keyword"]:
-        return []
-    return [id_ for id_, query in labels.queries.items() if not _embeddable(index, embedder, query)]
-
-
-def _embeddable(index: OpenIndex, embedder: QueryEmbedder, query: str) -> bool:
-    try:
-        query_vector(index, embedder, query)
-    except TextRejected:
-        return False
-    return True
 
 
 def _ranked(
     labels: LabelledSet, index: OpenIndex, embedder: QueryEmbedder, mode: Mode
 ) -> dict[str, Any]:
     start = time.perf_counter()
-    rankings = {
-        id_: rank_documents(index, embedder, query, mode) for id_, query in labels.queries.items()
-    }
-    seconds = (time.perf_counter() - start) / max(len(rankings), 1)
+    found = {id_: _ranking(index, embedder, query, mode) for id_, query in labels.queries.items()}
+    seconds = (time.perf_counter() - start) / max(len(found), 1)
+    rankings = {id_: paths for id_, (paths, _) in found.items()}
     values = measure(labels, rankings)
     summary = {
         name: dict(zip(("mean", "low", "high"), interval(list(v.values())), strict=True))
         for name, v in values.items()
     }
     top = {id_: paths[:KEPT] for id_, paths in rankings.items()}
-    return {"seconds": seconds, "summary": summary, "values": values, "documents": top}
+    refused = [id_ for id_, (_, without_vector) in found.items() if without_vector]
+    return {"seconds": seconds, "summary": summary, "values": values, "documents": top,
+            "without_vector": refused}  # fmt: skip
 
 
 def print_result(result: Mapping[str, Any], console: Console) -> None:

@@ -14,7 +14,6 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from statistics import mean
 
@@ -28,16 +27,11 @@ from local_rag.calibration import DEFAULTS
 from local_rag.chunks import TokenStarts
 from local_rag.embedders import Embedder, Passage, Vector
 from local_rag.embedders.builtin import BuiltinEmbedder
-from local_rag.embedders.choose import for_queries, make_embedder
+from local_rag.embedders.choose import make_embedder
 from local_rag.errors import RagError
-from local_rag.live import LiveIndex
-from local_rag.pipeline import Options, run_ingest
-from local_rag.progress import Shown
-from local_rag.queries import QueryEmbedder
 from local_rag.search import Query, search
 from local_rag.settings import Settings
-from local_rag.snapshots import Store
-from tools.evaluate import settings_for, shown
+from tools.evaluate import indexed, settings_for, shown
 from tools.labelled import LabelledSet, NoLabelledSet, load_set
 
 WINDOW, OVERLAP = 200, 35  # tokens
@@ -91,11 +85,8 @@ def by_windows(labels: LabelledSet, embedder: Embedder, token_starts: TokenStart
 
 def by_search(labels: LabelledSet, settings: Settings, rooms: Mapping[str, int]) -> Texts:
     """What the search shows for each query in so many bytes, in at most `TOP` texts."""
-    with Shown() as progress:
-        run_ingest(settings, Options(), progress)
-    embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
     found = {}
-    with closing(LiveIndex(Store(settings.store_dir))) as live, live.use() as index:
+    with indexed(settings) as (index, embedder):
         thresholds = DEFAULTS[index.snapshot.manifest.regime.kind]
         for id_, text in labels.queries.items():
             query = Query(text, TOP, room=rooms[id_])
