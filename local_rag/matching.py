@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from local_rag.answers_files import GrepArguments, GrepFile, GrepMatch, GrepResult
 from local_rag.catalog import FileRecord
@@ -42,16 +43,7 @@ def grep_corpus(
             f"Stopped after {SECONDS:g} seconds, {found.searched} of {len(files)} documents "
             "searched. Narrow it by glob, or take a simpler pattern."
         )
-    if _may_miss(arguments, found):
-        notices.append(r"\b and \w know ASCII letters alone; \pL is a letter of any script.")
-    if (
-        not found.total
-        and not arguments.include_superseded
-        and index.catalog.count("files", "superseded")
-    ):
-        notices.append("Superseded documents were not searched; pass include_superseded=True.")
-    if not found.total and not arguments.regex and SIGNS.search(arguments.pattern):
-        notices.append("The pattern was taken as it is; for an expression pass regex=True.")
+    notices += _hints(index, arguments, found)
     result = GrepResult(total=found.total, total_files=found.total_files, files=[], notices=[])
     room = (ANSWER if limit <= USUAL else LARGEST) - 300 - size(notices_of(notices))
     shown = _fill(index, result, found, context, room)
@@ -59,6 +51,18 @@ def grep_corpus(
         notices.append(f"{shown} of {found.total} lines are shown; narrow the pattern or glob.")
     result.notices = notices_of(notices)
     return result
+
+
+def _hints(index: OpenIndex, arguments: GrepArguments, found: Found) -> Iterator[str]:
+    """What may be why there is no more to be found."""
+    if _may_miss(arguments, found):
+        yield r"\b and \w know ASCII letters alone; \pL is a letter of any script."
+    if found.total:
+        return
+    if not arguments.include_superseded and index.catalog.count("files", "superseded"):
+        yield "Superseded documents were not searched; pass include_superseded=True."
+    if not arguments.regex and SIGNS.search(arguments.pattern):
+        yield "The pattern was taken as it is; for an expression pass regex=True."
 
 
 def _may_miss(arguments: GrepArguments, found: Found) -> bool:
