@@ -48,18 +48,31 @@ def scope_of(index: OpenIndex, filters: Filters) -> Scope:
     Raises:
         BadArgument: a date is no date, or too many files are left to be named to Chroma.
     """
-    checks = _checks(filters, index.snapshot.manifest.roots)
     superseded = index.snapshot.manifest.superseded_chunks
-    if not checks and not filters.include_superseded:
+    if filters == Filters():
         return Scope(None, lifecycle_filter(superseded))
     files = index.catalog.files()
-    allowed = [f for f in files if filters.include_superseded or f.lifecycle != "superseded"]
-    for name, check in checks:
-        allowed = [file for file in allowed if check(file)]
-        if not allowed:
-            return Scope(frozenset(), None, f"No indexed document passes the filter {name}.")
+    allowed, nothing = passing(filters, files, index.snapshot.manifest.roots)
+    if nothing:
+        return Scope(frozenset(), None, nothing)
     numbers = frozenset(file.number for file in allowed)
     return Scope(numbers, _where(numbers, {file.number for file in files}))
+
+
+def passing(
+    filters: Filters, files: Sequence[FileRecord], roots: Sequence[RootState]
+) -> tuple[list[FileRecord], str]:
+    """The documents that pass, and what to say of the filter that lets none through.
+
+    Raises:
+        BadArgument: a date is no date.
+    """
+    allowed = [f for f in files if filters.include_superseded or f.lifecycle != "superseded"]
+    for name, check in _checks(filters, roots):
+        allowed = [file for file in allowed if check(file)]
+        if not allowed:
+            return [], f"No indexed document passes the filter {name}."
+    return allowed, ""
 
 
 def _checks(

@@ -17,7 +17,7 @@ from local_rag.catalog import FileRecord
 from local_rag.embedders import Vector
 from local_rag.errors import EmbedderAway, IndexUnreadable, RegimeChanged, TextRejected
 from local_rag.excerpts import Excerpt, Excerpts
-from local_rag.filters import Filters, Scope, scope_of
+from local_rag.filters import Filters, Scope, passing, scope_of
 from local_rag.fusion import SEMANTIC_WEIGHTS, Fused, fuse
 from local_rag.live import OpenIndex
 from local_rag.passages import Passage, passages
@@ -123,14 +123,16 @@ def search(
 
 
 def _hidden(index: OpenIndex, query: Query, thresholds: Thresholds) -> list[str]:
-    """A word that superseded documents, which were not searched, have what the others have not."""
-    if query.filters.include_superseded or not index.snapshot.manifest.superseded_chunks:
+    """A word where superseded documents, which were not searched, have the query's words."""
+    manifest, catalog = index.snapshot.manifest, index.catalog
+    if query.filters.include_superseded or not manifest.superseded_chunks:
         return []
-    scope = scope_of(index, replace(query.filters, include_superseded=True))
-    found = keywords.search(index.catalog, query.text, CANDIDATES, scope.files)
-    chunks = index.catalog.chunks(m.id for m in found if not thresholds.is_weak(None, m.coverage))
-    files = index.catalog.files_by_number({chunk.file for chunk in chunks.values()})
-    count = sum(file.lifecycle == "superseded" for file in files.values())
+    filters = replace(query.filters, include_superseded=True)
+    files, _ = passing(filters, catalog.files(), manifest.roots)
+    numbers = {file.number for file in files if file.lifecycle == "superseded"}
+    found = keywords.search(catalog, query.text, CANDIDATES, numbers)
+    chunks = catalog.chunks(m.id for m in found if not thresholds.is_weak(None, m.coverage))
+    count = len({chunk.file for chunk in chunks.values()})
     return [SUPERSEDED.format(count)] if count else []
 
 

@@ -106,6 +106,28 @@ def test_a_match_in_superseded_documents_alone_is_told(
     tools.close()
 
 
+def test_looking_for_superseded_matches_never_costs_the_answer(
+    corpus: Corpus,
+    ollama: FakeOllama,
+    run: Run,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With them the filter lets more documents through than Chroma takes in one condition."""
+    corpus.write("in/old.md", "---\nlifecycle: superseded\n---\nCapistrano deploys\n")
+    for name in ("in/new.md", "b.md", "c.md"):
+        corpus.write(name, "Kamal deploys\n")
+    run()
+    monkeypatch.setattr("local_rag.filters.MOST_NUMBERS", 1)
+    tools = load_tools(settings)
+    specs = {spec.name: spec for spec in tool_specs(tools)}
+    answer = call_tool(specs, "search_corpus", {"query": "Capistrano", "path": "in/*"})
+    assert answer.structured_content is not None, answer.content
+    told = "1 superseded documents match; to search them pass include_superseded=True."
+    assert told in answer.structured_content["notices"]
+    tools.close()
+
+
 def test_an_index_without_documents_says_so(
     corpus: Corpus, ollama: FakeOllama, run: Run, settings: Settings
 ) -> None:
