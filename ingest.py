@@ -13,8 +13,8 @@ import sys
 # for garbage took a quarter of a run in which nothing had changed.
 gc.set_threshold(300_000)
 
-from local_rag.commands import ingest  # noqa: E402 - what it imports is looked through as well
-from local_rag.streams import prepare_streams  # noqa: E402
+from local_rag.cli.ingest import ingest  # noqa: E402 - what it imports is looked through as well
+from local_rag.cli.streams import prepare_streams  # noqa: E402
 
 if __name__ == "__main__":
     prepare_streams()

@@ -5,7 +5,7 @@ import logging
 import sys
 
 from local_rag.errors import RagError
-from local_rag.serve import serve
+from local_rag.server.app import serve
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)

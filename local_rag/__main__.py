@@ -2,8 +2,8 @@
 
 import sys
 
-from local_rag.streams import prepare_streams
-from local_rag.terminal import main
+from local_rag.cli.query import main
+from local_rag.cli.streams import prepare_streams
 
 if __name__ == "__main__":
     prepare_streams()

@@ -4,31 +4,20 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
-import mcp_types as types
-
-from local_rag.serve import call_tool, load_tools
 from local_rag.settings import load_settings
-from local_rag.toolbox import tool_specs
+from local_rag.tools.toolset import Answer, open_toolset
 
 Call = Callable[..., dict[str, Any]]
 
 
 @contextmanager
-def toolbox() -> Iterator[Callable[[str, dict[str, Any]], types.CallToolResult]]:
+def toolbox() -> Iterator[Callable[[str, dict[str, Any]], Answer]]:
     """Calls tools over the settings' store as the server does."""
-    tools = load_tools(load_settings())
-    specs = {spec.name: spec for spec in tool_specs(tools)}
-    yield lambda name, arguments: call_tool(specs, name, arguments)
-    tools.close()
-
-
-def text_of(result: types.CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, types.TextContent)
-    return block.text
+    with closing(open_toolset(load_settings())) as tools:
+        yield tools.call
 
 
 @contextmanager
@@ -39,9 +28,9 @@ def calls() -> Iterator[Call]:
         def call(name: str, **arguments: Any) -> dict[str, Any]:
             result = use(name, arguments)
             if result.is_error:
-                return {"error": text_of(result)}
-            assert result.structured_content is not None
-            return result.structured_content
+                return {"error": result.text}
+            assert result.structured is not None
+            return result.structured
 
         yield call
 

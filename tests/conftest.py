@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from local_rag.live import LiveIndex
-from local_rag.pipeline import Options, run_ingest
-from local_rag.report import Report
+from local_rag.index.live_index import LiveIndex
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Options, Report
+from local_rag.ingest.run import run_ingest
 from local_rag.settings import Settings, load_settings
-from local_rag.snapshots import Store
 from tests.fake_ollama import FakeOllama
 
 # A flush to the disk takes up to 35 ms, and the tests make thousands: on a file system in memory

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.budgets import Budget
-from local_rag.chunks import Chunk, chunk_document, halve
-from local_rag.documents import Document
-from local_rag.embedders.ollama import estimate_token_starts
+from local_rag.chunking.chunks import Chunk, chunk_document, halve
+from local_rag.chunking.sizes import Budget
+from local_rag.documents.document import Document
+from local_rag.embedding.ollama import estimate_token_starts
 
 BUDGET = Budget(target=30, small=8, whole=40, hard=50)
 WORDS = st.sampled_from(["alpha", "beta", "gamma", "нота", "検索", "x" * 70, "a.b", "E-1042"])

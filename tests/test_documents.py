@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from local_rag.decoding import NotText, decode
-from local_rag.documents import Document, document_from, label_at, parse_document
-from local_rag.formats import FORMATS
-from local_rag.formats.extract import Extract
-from local_rag.front_matter import CUT
+from local_rag.documents.document import Document, document_from, label_at, parse_document
+from local_rag.documents.formats.extract import Extract
+from local_rag.documents.formats.registry import FORMATS
+from local_rag.documents.front_matter import CUT
+from local_rag.text.encoding import NotText, decode
 
 
 def parsed(front: str, body: str = "Body.\n") -> Document:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from local_rag.embedders import Passage, passage_title
-from local_rag.embedders.batching import next_batch
-from local_rag.embedders.builtin import BuiltinEmbedder
-from local_rag.embedders.ollama import OllamaEmbedder, client_host, is_loopback, neutralised
+from local_rag.embedding.batches import next_batch
+from local_rag.embedding.builtin import BuiltinEmbedder
+from local_rag.embedding.identity import Regime
+from local_rag.embedding.input import Passage, passage_title
+from local_rag.embedding.ollama import OllamaEmbedder, client_host, is_loopback, neutralised
 from local_rag.errors import EmbedderAway, SettingsError, TextTooLong
-from local_rag.regime import Regime
 from local_rag.settings import PROJECT_DIR
 
 

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from local_rag.live import LiveIndex
-from local_rag.serve import call_tool, load_tools
+from local_rag.index.live_index import LiveIndex
 from local_rag.settings import Settings
-from local_rag.toolbox import tool_specs
+from local_rag.tools.toolset import open_toolset
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 
@@ -23,14 +22,13 @@ def paths(corpus: Corpus, ollama: FakeOllama, run: Run, settings: Settings) -> A
         "---\nlifecycle: superseded\nsuperseded_by: sub/c.md\nupdated: 2020-01-01\n---\nalpha four",
     )
     run()
-    tools = load_tools(settings)
-    specs = {spec.name: spec for spec in tool_specs(tools)}
+    tools = open_toolset(settings)
 
     def ask(**filters: Any) -> tuple[set[str], list[str]]:
-        answer = call_tool(specs, "search_corpus", {"query": "alpha", **filters})
-        assert answer.structured_content is not None, answer.content
-        hits = answer.structured_content["hits"]
-        return {hit["path"] for hit in hits}, answer.structured_content["notices"]
+        answer = tools.call("search_corpus", {"query": "alpha", **filters})
+        assert answer.structured is not None, answer.content
+        hits = answer.structured["hits"]
+        return {hit["path"] for hit in hits}, answer.structured["notices"]
 
     yield ask
     tools.close()
@@ -86,11 +84,10 @@ def test_a_match_in_superseded_documents_alone_is_told(
     corpus.write("old.md", "---\nlifecycle: superseded\n---\nCapistrano deploys\n")
     corpus.write("new.md", "Kamal deploys\n")
     run()
-    tools = load_tools(settings)
-    specs = {spec.name: spec for spec in tool_specs(tools)}
+    tools = open_toolset(settings)
 
     def notices(tool: str, **arguments: Any) -> list[str]:
-        answer = call_tool(specs, tool, arguments).structured_content
+        answer = tools.call(tool, arguments).structured
         assert answer is not None
         return list(answer["notices"])
 
@@ -118,13 +115,12 @@ def test_looking_for_superseded_matches_never_costs_the_answer(
     for name in ("in/new.md", "b.md", "c.md"):
         corpus.write(name, "Kamal deploys\n")
     run()
-    monkeypatch.setattr("local_rag.filters.MOST_NUMBERS", 1)
-    tools = load_tools(settings)
-    specs = {spec.name: spec for spec in tool_specs(tools)}
-    answer = call_tool(specs, "search_corpus", {"query": "Capistrano", "path": "in/*"})
-    assert answer.structured_content is not None, answer.content
+    monkeypatch.setattr("local_rag.search.filters.MOST_NUMBERS", 1)
+    tools = open_toolset(settings)
+    answer = tools.call("search_corpus", {"query": "Capistrano", "path": "in/*"})
+    assert answer.structured is not None, answer.content
     told = "1 superseded documents match; to search them pass include_superseded=True."
-    assert told in answer.structured_content["notices"]
+    assert told in answer.structured["notices"]
     tools.close()
 
 
@@ -135,9 +131,8 @@ def test_an_index_without_documents_says_so(
     run()
     (corpus.path / "a.md").unlink()
     run(allow_empty=True)
-    tools = load_tools(settings)
-    specs = {spec.name: spec for spec in tool_specs(tools)}
-    answer = call_tool(specs, "search_corpus", {"query": "alpha"}).structured_content
+    tools = open_toolset(settings)
+    answer = tools.call("search_corpus", {"query": "alpha"}).structured
     assert answer is not None
     told = "The index holds no documents; run ingest.py on a folder that has some."
     assert (answer["hits"], told in answer["notices"]) == ([], True)
@@ -151,9 +146,8 @@ def test_a_superseded_hit_names_its_replacement(paths: Any, live: LiveIndex) -> 
 
 
 def test_a_date_that_is_none_is_refused(paths: Any, settings: Settings) -> None:
-    tools = load_tools(settings)
-    specs = {spec.name: spec for spec in tool_specs(tools)}
-    answer = call_tool(specs, "search_corpus", {"query": "x", "modified_after": "last week"})
+    tools = open_toolset(settings)
+    answer = tools.call("search_corpus", {"query": "x", "modified_after": "last week"})
     assert answer.is_error
     assert answer.content[0].text == "'last week' is no date. Write it as 2026-05-31."  # type: ignore[union-attr]
     tools.close()

@@ -10,11 +10,12 @@ from contextlib import closing
 
 import pytest
 
-from local_rag.formats import FORMATS, Format, webpage
-from local_rag.formats import converter as converter_module
-from local_rag.formats.converter import Converter
-from local_rag.formats.extract import Extract, Unconvertible
-from local_rag.formats.worker import answer
+from local_rag.documents.formats import converter as converter_module
+from local_rag.documents.formats import html as webpage
+from local_rag.documents.formats.converter import Converter
+from local_rag.documents.formats.extract import Extract, Unconvertible
+from local_rag.documents.formats.registry import FORMATS, Format
+from local_rag.documents.formats.worker import answer
 
 HTML = FORMATS[".html"]
 ECHO = (

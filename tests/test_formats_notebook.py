@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from local_rag.formats import notebook
-from local_rag.formats.extract import Extract, Unconvertible
-from local_rag.front_matter import CUT
+from local_rag.documents.formats import ipynb as notebook
+from local_rag.documents.formats.extract import Extract, Unconvertible
+from local_rag.documents.front_matter import CUT
 
 
 def book(*cells: dict[str, Any], **other: Any) -> bytes:

@@ -7,9 +7,11 @@ import zipfile
 
 import pytest
 
-from local_rag.formats import opendocument, slides, word
-from local_rag.formats.archive import INFLATED, Archive
-from local_rag.formats.extract import Extract, Unconvertible
+from local_rag.documents.formats import docx as word
+from local_rag.documents.formats import odt as opendocument
+from local_rag.documents.formats import pptx as slides
+from local_rag.documents.formats.extract import Extract, Unconvertible
+from local_rag.documents.formats.zip_xml import INFLATED, Archive
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'

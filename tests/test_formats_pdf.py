@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from local_rag.formats import pdf
-from local_rag.formats.extract import Extract, Unconvertible
+from local_rag.documents.formats import pdf
+from local_rag.documents.formats.extract import Extract, Unconvertible
 
 
 def pdf_file(*pages: str, title: str = "", tail: str = "") -> bytes:

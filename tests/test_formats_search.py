@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.live import LiveIndex
-from local_rag.pipeline import Options, run_ingest
-from local_rag.queries import QueryEmbedder
-from local_rag.report import Report
+from local_rag.embedding.query_embedder import QueryEmbedder
+from local_rag.index.live_index import LiveIndex
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Options, Report
+from local_rag.ingest.run import run_ingest
 from local_rag.settings import Settings
-from local_rag.snapshots import Store
-from local_rag.tools import FileArguments, SearchArguments, Tools
+from local_rag.tools.get_file import FileArguments, get_file
+from local_rag.tools.search_corpus import SearchArguments, search_corpus
+from local_rag.tools.tool import Sources
+from local_rag.tools.toolset import Toolset
 
 FILLER = "Plain words about the weather and the sea follow each other here. "
 SEVERAL = range(1, 10)
@@ -201,7 +204,7 @@ FILES: dict[str, tuple[Callable[[str], bytes], str, str]] = {
 
 
 @pytest.fixture(scope="module")
-def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Report, Tools]]:
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Report, Toolset]]:
     folder: Path = tmp_path_factory.mktemp("formats")
     corpus = folder / "corpus"
     corpus.mkdir()
@@ -210,44 +213,45 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Report,
     settings = Settings(corpus_dir=(str(corpus),), store_dir=folder / "store", embedder="none")
     report = run_ingest(settings, Options(), Silent())
     with closing(LiveIndex(Store(settings.store_dir))) as live:
-        yield report, Tools(live, QueryEmbedder(lambda _: None))
+        yield report, Toolset(Sources(live, QueryEmbedder(lambda _: None), settings))
 
 
-def test_every_file_is_indexed_without_a_warning(ingested: tuple[Report, Tools]) -> None:
+def test_every_file_is_indexed_without_a_warning(ingested: tuple[Report, Toolset]) -> None:
     report, _ = ingested
     assert (report.files, report.skipped, report.failed, report.warnings) == (20, [], [], [])
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_phrase_of_the_middle_is_found_at_its_place(
-    name: str, ingested: tuple[Report, Tools]
+    name: str, ingested: tuple[Report, Toolset]
 ) -> None:
     _, tools = ingested
     _, word, label = FILES[name]
-    hit = tools.search_corpus(SearchArguments(query=f"{word} lighthouse keeper", limit=1)).hits[0]
+    asked = SearchArguments(query=f"{word} lighthouse keeper", limit=1)
+    hit = search_corpus(tools.sources, asked).hits[0]
     assert (hit.path, hit.label or "") == (name, label)
     assert f"The {word} lighthouse keeper counts gulls." in " ".join(hit.text.split())
     page = FileArguments(path=name, start_line=hit.start_line, end_line=hit.end_line)
-    assert word in tools.get_file(page).text
+    assert word in get_file(tools.sources, page).text
 
 
 @pytest.mark.parametrize("name", ["a.md", "d.rst", "e.org", "f.adoc", "g.html", "p.docx", "r.odt"])
-def test_a_hit_names_the_section_it_stands_in(name: str, ingested: tuple[Report, Tools]) -> None:
+def test_a_hit_names_the_section_it_stands_in(name: str, ingested: tuple[Report, Toolset]) -> None:
     _, tools = ingested
     query = f"{FILES[name][1]} lighthouse keeper"
-    hit = tools.search_corpus(SearchArguments(query=query, limit=1)).hits[0]
+    hit = search_corpus(tools.sources, SearchArguments(query=query, limit=1)).hits[0]
     assert hit.headings == ["Section 5"]
 
 
-def test_lines_of_a_text_format_are_those_of_the_file(ingested: tuple[Report, Tools]) -> None:
+def test_lines_of_a_text_format_are_those_of_the_file(ingested: tuple[Report, Toolset]) -> None:
     _, tools = ingested
-    hit = tools.search_corpus(SearchArguments(query="hematite", limit=1)).hits[0]
+    hit = search_corpus(tools.sources, SearchArguments(query="hematite", limit=1)).hits[0]
     assert hit.start_line <= 501 <= hit.end_line
-    hit = tools.search_corpus(SearchArguments(query="malachite", limit=1)).hits[0]
+    hit = search_corpus(tools.sources, SearchArguments(query="malachite", limit=1)).hits[0]
     assert hit.start_line <= 5 * 50 + 2 <= hit.end_line
 
 
-def test_a_hit_is_shown_with_its_page(ingested: tuple[Report, Tools]) -> None:
+def test_a_hit_is_shown_with_its_page(ingested: tuple[Report, Toolset]) -> None:
     _, tools = ingested
-    shown = tools.search_corpus(SearchArguments(query="obsidian", limit=1)).markdown()
+    shown = search_corpus(tools.sources, SearchArguments(query="obsidian", limit=1)).markdown()
     assert "corpus:o.pdf page 5, lines" in shown

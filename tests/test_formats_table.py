@@ -6,7 +6,7 @@ import importlib.util
 
 import pytest
 
-from local_rag.formats import FORMATS, format_of, is_generated
+from local_rag.documents.formats.registry import FORMATS, format_of, is_generated
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_other_names_are_no_documents(path: str) -> None:
 
 def test_every_converter_of_the_table_exists() -> None:
     modules = {kind.module for kind in FORMATS.values() if kind.module}
-    assert all(importlib.util.find_spec(f"local_rag.formats.{name}") for name in modules)
+    assert all(importlib.util.find_spec(f"local_rag.documents.formats.{name}") for name in modules)
 
 
 def test_what_programs_write_for_programs_is_told_by_the_name() -> None:

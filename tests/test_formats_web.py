@@ -7,9 +7,11 @@ import zipfile
 
 import pytest
 
-from local_rag.formats import epub, mail, webpage
-from local_rag.formats.extract import Extract, Unconvertible
-from local_rag.front_matter import CUT
+from local_rag.documents.formats import eml as mail
+from local_rag.documents.formats import epub
+from local_rag.documents.formats import html as webpage
+from local_rag.documents.formats.extract import Extract, Unconvertible
+from local_rag.documents.front_matter import CUT
 
 
 def page(body: str) -> str:

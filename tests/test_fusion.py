@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.fusion import Fused, fuse
+from local_rag.search.fusion import Fused, fuse
 
 SCORES = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1, 50), max_size=8)
 

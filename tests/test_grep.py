@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag import grep
-from local_rag.grep import spans_of
+from local_rag.reading import grep
+from local_rag.reading.grep import spans_of
 
 PATTERNS = [
     "a",

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag import keywords
-from local_rag.budgets import Budget
-from local_rag.catalog import Catalog, Version
-from local_rag.catalog_draft import CatalogDraft
-from local_rag.chunks import chunk_document
-from local_rag.documents import parse_document
-from local_rag.languages import guess_language
-from local_rag.terms import words
+from local_rag.chunking.chunks import chunk_document
+from local_rag.chunking.sizes import Budget
+from local_rag.corpus.scan import Version
+from local_rag.documents.document import parse_document
+from local_rag.index import keyword_index as keywords
+from local_rag.index.catalog import Catalog
+from local_rag.ingest.catalog_writer import CatalogWriter
+from local_rag.text.language import guess_language
+from local_rag.text.tokenizer import words
 
 BUDGET = Budget(target=40, small=5, whole=40, hard=200)
 PARAGRAPH = "Nothing in this paragraph matters to anybody at all. "
@@ -25,7 +26,7 @@ PARAGRAPH = "Nothing in this paragraph matters to anybody at all. "
 
 def build(path: Path, documents: dict[str, str]) -> Catalog:
     """A published catalogue of these documents, cut at about 40 words."""
-    catalog = CatalogDraft.create(path)
+    catalog = CatalogWriter.create(path)
     for name, text in documents.items():
         document = parse_document(text.encode("utf-8"))
         chunks = chunk_document(
@@ -196,7 +197,7 @@ def test_only_the_given_files_are_found(index: Index) -> None:
 
 def test_a_removed_file_leaves_no_term(tmp_path: Path) -> None:
     build(tmp_path / "a.sqlite3", {"a.md": "quota", "b.md": "quota 東京"}).close()
-    catalog = CatalogDraft.open_copy(tmp_path / "a.sqlite3")
+    catalog = CatalogWriter.open_copy(tmp_path / "a.sqlite3")
     assert keywords.count(catalog.connection) == 2
     catalog.remove_file(1)
     assert keywords.count(catalog.connection) == 1

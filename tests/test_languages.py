@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from local_rag.languages import guess_language, is_foreign
+from local_rag.text.language import guess_language, is_foreign
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from local_rag.manifest import RootState
-from local_rag.naming import Glob, Meant, meant
+from local_rag.index.manifest import RootState
+from local_rag.index.paths import Glob, Meant, meant
 
 ROOTS = [
     RootState("notes", "/home/me/notes"),

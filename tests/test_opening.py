@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from local_rag.corpus.safe_open import Content, Files, read_inside
 from local_rag.errors import PathRefused
-from local_rag.opening import Content, Files, read_inside
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX links and pipes")
 Read = Callable[[Path, int], Content]

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from local_rag.catalog import ChunkRecord
-from local_rag.fusion import Fused
-from local_rag.passages import Passage, passages
+from local_rag.index.catalog import ChunkRecord
+from local_rag.search.fusion import Fused
+from local_rag.search.passages import Passage, passages
 
 
 def page_of(order: list[tuple[int, int]], limit: int = 10) -> list[Passage]:

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from local_rag.catalog import Catalog
+from local_rag.corpus.safe_open import Content, Files
 from local_rag.errors import CorpusUnavailable, EmbedderAway, IngestRunning, RegimeChanged
-from local_rag.opening import Content, Files
-from local_rag.snapshots import Store
-from local_rag.vectors import VectorIndex
+from local_rag.index.catalog import Catalog
+from local_rag.index.snapshots import Store
+from local_rag.index.vector_index import VectorIndex
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama, Refusal
 
@@ -409,7 +409,7 @@ def test_a_file_that_cannot_be_read_now_stays_in_the_index(
 def test_many_edits_do_not_let_deleted_rows_pile_up(
     corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("local_rag.draft.FEW", 5)
+    monkeypatch.setattr("local_rag.ingest.draft.FEW", 5)
     corpus.write("a.md", "one text")
     for n in range(14):
         corpus.write("b.md", f"edit number {n}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.places import file_system, warnings_about
+from local_rag.ingest.store_disk import file_system, warnings_about
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_store_on_a_network_is_warned_about(
 ) -> None:
     mounts = tmp_path / "mounts"
     mounts.write_text(f"/dev/a / ext4 rw 0 0\nhost:/x {tmp_path}/my\\040home nfs4 rw 0 0\n")
-    monkeypatch.setattr("local_rag.places.MOUNTS", mounts)
+    monkeypatch.setattr("local_rag.ingest.store_disk.MOUNTS", mounts)
     (warning,) = warnings_about(tmp_path / "my home" / "store")
     assert "network file system (nfs4)" in warning
     assert file_system(tmp_path / "store") == "ext4"

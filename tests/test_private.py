@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from local_rag.snapshots import Store
+from local_rag.index.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.test_formats_office import O, archive, paragraph, word_file
 from tests.test_formats_search import epub
@@ -81,7 +81,7 @@ def test_a_private_document_is_left_out_named_and_not_read_again(
     report = run()
     assert (report.files, report.exit_code) == (1, 0)
     assert report.left_out_by_reason == {"asks to be left out": 1}
-    monkeypatch.setattr("local_rag.intake.Intake.read", None)
+    monkeypatch.setattr("local_rag.ingest.loader.Intake.read", None)
     again = run()
     assert (again.published, again.left_out_by_reason) == ("", {"asks to be left out": 1})
 

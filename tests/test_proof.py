@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from local_rag.proof import NAME
-from local_rag.snapshots import Store
-from local_rag.vectors import VectorIndex
+from local_rag.index.snapshots import Store
+from local_rag.index.vector_index import VectorIndex
+from local_rag.ingest.base_snapshot import PROOF_FILE as NAME
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from local_rag.embedders.builtin import BuiltinEmbedder
-from local_rag.embedders.ollama import OllamaEmbedder
+from local_rag.embedding.builtin import BuiltinEmbedder
+from local_rag.embedding.identity import Regime
+from local_rag.embedding.ollama import OllamaEmbedder
+from local_rag.embedding.query_embedder import OUTAGE, RECHECK, QueryEmbedder
 from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected
-from local_rag.queries import OUTAGE, RECHECK, QueryEmbedder
-from local_rag.regime import Regime
 from tests.fake_ollama import FakeOllama
 
 

@@ -11,15 +11,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from local_rag.commands import ingest
-from local_rag.counted import table
-from local_rag.formats import Format
-from local_rag.formats.converter import Converter
-from local_rag.formats.extract import Extract
-from local_rag.report import Remark, Report, reason_of
-from local_rag.snapshots import Store
-from local_rag.summary import outcome, summary
-from local_rag.walk import Skipped
+from local_rag.cli.ingest import ingest
+from local_rag.cli.summary import outcome, summary, table
+from local_rag.corpus.walk import Skipped
+from local_rag.documents.formats.converter import Converter
+from local_rag.documents.formats.extract import Extract
+from local_rag.documents.formats.registry import Format
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Remark, Report, reason_of
 
 
 @pytest.mark.parametrize(

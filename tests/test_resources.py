@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from local_rag.prompts import PROMPTS
-from local_rag.serve import INSTRUCTIONS
+from local_rag.server.app import INSTRUCTIONS
+from local_rag.server.prompts import PROMPTS
 from tests.conftest import Corpus, Run
 from tests.test_server import RawClient, server
 

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.calibration import DEFAULTS
-from local_rag.embedders.builtin import BuiltinEmbedder
+from local_rag.embedding.builtin import BuiltinEmbedder
+from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import TextRejected
-from local_rag.live import LiveIndex, OpenIndex
-from local_rag.pipeline import Options, run_ingest
-from local_rag.queries import QueryEmbedder
-from local_rag.search import Mode, Query, search
+from local_rag.index.live_index import LiveIndex, OpenIndex
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Options
+from local_rag.ingest.run import run_ingest
+from local_rag.search.hybrid import Mode, Query, search
+from local_rag.search.weakness import DEFAULTS
 from local_rag.settings import PROJECT_DIR, Settings
-from local_rag.snapshots import Store
 from tests.conftest import Quiet
 from tools.calibrate import measure as calibrate
 from tools.evaluate import rank_documents

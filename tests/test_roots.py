@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import CorpusUnavailable
-from local_rag.live import LiveIndex
-from local_rag.manifest import RootState
-from local_rag.pipeline import Options, run_ingest
-from local_rag.queries import QueryEmbedder
-from local_rag.report import Report
-from local_rag.settings import Settings
-from local_rag.snapshots import Store
-from local_rag.tools import SearchArguments, Tools
+from local_rag.index.live_index import LiveIndex
+from local_rag.index.manifest import RootState
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Options, Report
+from local_rag.ingest.run import run_ingest
+from local_rag.settings import Settings, load_settings
+from local_rag.tools.search_corpus import SearchArguments, search_corpus
+from local_rag.tools.tool import Sources
+from local_rag.tools.toolset import Toolset
 
 
 class Silent:
@@ -43,8 +45,8 @@ class Place:
 
     def found(self, query: str) -> list[tuple[str, str]]:
         with closing(LiveIndex(self.store)) as live:
-            tools = Tools(live, QueryEmbedder(lambda _: None))
-            result = tools.search_corpus(SearchArguments(query=query))
+            tools = Toolset(Sources(live, QueryEmbedder(lambda _: None), load_settings()))
+            result = search_corpus(tools.sources, SearchArguments(query=query))
         return sorted((hit.root, hit.path) for hit in result.hits)
 
 

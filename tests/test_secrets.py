@@ -10,19 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.catalog import Version
-from local_rag.credentials import (
-    Credential,
-    find_credentials,
-    find_private_key,
-)
-from local_rag.documents import Document
-from local_rag.intake import Intake
-from local_rag.pipeline import Options, run_ingest
-from local_rag.report import Remark, Report
-from local_rag.secret_names import is_secret_name
+from local_rag.corpus.scan import Version
+from local_rag.corpus.secret_files import is_secret_name
+from local_rag.corpus.walk import Found, Skipped, walk
+from local_rag.documents.credentials import Credential, find_credentials, find_private_key
+from local_rag.documents.document import Document
+from local_rag.ingest.loader import Intake
+from local_rag.ingest.report import Options, Remark, Report
+from local_rag.ingest.run import run_ingest
 from local_rag.settings import Root, Secrets, Settings
-from local_rag.walk import Found, Skipped, walk
 
 DIGITS = "0123456789"
 MIXED = "aB3dE5gH7jK9mN2pQ4sT6vW8yZ" * 8

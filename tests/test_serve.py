@@ -7,35 +7,26 @@ from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import mcp_types as types
 import pytest
 
-from local_rag.serve import call_tool, load_tools
 from local_rag.settings import Settings
-from local_rag.toolbox import tool_specs
+from local_rag.tools.toolset import Answer, open_toolset
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 
-Call = Callable[..., types.CallToolResult]
+Call = Callable[..., Answer]
 
 
 @pytest.fixture
 def call(ollama: FakeOllama, settings: Settings) -> Iterator[Call]:
-    tools = load_tools(settings)
-    specs = {spec.name: spec for spec in tool_specs(tools)}
-    yield lambda name, **arguments: call_tool(specs, name, arguments)
+    tools = open_toolset(settings)
+    yield lambda name, **arguments: tools.call(name, arguments)
     tools.close()
 
 
-def text_of(result: types.CallToolResult) -> str:
-    (block,) = result.content
-    assert isinstance(block, types.TextContent)
-    return block.text
-
-
-def hits_of(result: types.CallToolResult) -> list[dict[str, Any]]:
-    assert result.structured_content is not None, text_of(result)
-    hits: list[dict[str, Any]] = result.structured_content["hits"]
+def hits_of(result: Answer) -> list[dict[str, Any]]:
+    assert result.structured is not None, result.text
+    hits: list[dict[str, Any]] = result.structured["hits"]
     return hits
 
 
@@ -58,12 +49,12 @@ def test_wrong_arguments_are_one_clear_line(
 ) -> None:
     answer = call("search_corpus", **arguments)
     assert answer.is_error
-    assert text_of(answer).startswith(message)
-    assert "\n" not in text_of(answer)
+    assert answer.text.startswith(message)
+    assert "\n" not in answer.text
 
 
 def test_an_unknown_tool_is_named(call: Call) -> None:
-    assert text_of(call("delete_corpus")).startswith(
+    assert call("delete_corpus").text.startswith(
         "There is no tool 'delete_corpus'. There are: search_corpus, fetch, get_file"
     )
 
@@ -76,8 +67,8 @@ def test_a_limit_out_of_range_is_clamped_and_said(
     run()
     result = call("search_corpus", query="note", limit=1000)
     assert len(hits_of(result)) == 20
-    assert result.structured_content
-    assert result.structured_content["notices"] == [
+    assert result.structured
+    assert result.structured["notices"] == [
         "limit 1000 is out of range: 20 taken.",
         "5 more passages match; to see other ones, narrow the query.",
     ]
@@ -98,24 +89,24 @@ def test_no_match_no_index_a_broken_index_and_no_embedder_are_four_answers(
     call: Call, corpus: Corpus, ollama: FakeOllama, run: Run
 ) -> None:
     no_index = call("search_corpus", query="alpha")
-    assert (no_index.is_error, "There is no index yet" in text_of(no_index)) == (True, True)
+    assert (no_index.is_error, "There is no index yet" in no_index.text) == (True, True)
     corpus.write("a.md", "---\nlifecycle: superseded\n---\nalpha")
     report = run()
     no_match = call("search_corpus", query="alpha")
-    assert (no_match.is_error, text_of(no_match)) == (
+    assert (no_match.is_error, no_match.text) == (
         False,
         "Notice: 1 superseded documents match; to search them pass include_superseded=True.\n\n"
         "No match: no passage of the indexed documents fits this query.",
     )
     ollama.stop()
     away = call("search_corpus", query="alpha")
-    assert away.structured_content
-    assert "Ollama is not running" in away.structured_content["notices"][0]
+    assert away.structured
+    assert "Ollama is not running" in away.structured["notices"][0]
     store = corpus.path.parent / "store"
     (store / "CURRENT").write_text("nothing-of-that-name", encoding="utf-8")
     (store / "snapshots" / report.published / "manifest.json").unlink()
     broken = call("search_corpus", query="alpha")
-    assert (broken.is_error, "names no snapshot" in text_of(broken)) == (True, True)
+    assert (broken.is_error, "names no snapshot" in broken.text) == (True, True)
 
 
 def test_an_embedder_that_is_away_leaves_keyword_hits_with_a_notice(
@@ -127,7 +118,7 @@ def test_an_embedder_that_is_away_leaves_keyword_hits_with_a_notice(
     ollama.stop()
     answer = call("search_corpus", query="E-1042")
     assert [hit["path"] for hit in hits_of(answer)] == ["a.md"]
-    assert text_of(answer).startswith("Notice: Keyword matches only: Ollama is not running at")
+    assert answer.text.startswith("Notice: Keyword matches only: Ollama is not running at")
 
 
 def test_other_weights_under_the_same_name_are_noticed_at_the_first_query(
@@ -137,7 +128,7 @@ def test_other_weights_under_the_same_name_are_noticed_at_the_first_query(
     run()
     ollama.digest = "b" * 64
     answer = call("search_corpus", query="alpha")
-    assert "is not the embedder that this index was built with" in text_of(answer)
+    assert "is not the embedder that this index was built with" in answer.text
     assert [hit["path"] for hit in hits_of(answer)] == ["a.md"]
 
 
@@ -147,7 +138,7 @@ def test_vectors_that_drifted_are_noticed_at_the_first_query(
     corpus.write("a.md", "alpha")
     run()
     ollama.change_vectors = lambda vectors: [v[::-1] for v in vectors]
-    assert "embeds differently" in text_of(call("search_corpus", query="alpha"))
+    assert "embeds differently" in call("search_corpus", query="alpha").text
 
 
 def test_a_file_is_read_by_its_path_in_pages(
@@ -158,7 +149,7 @@ def test_a_file_is_read_by_its_path_in_pages(
     run()
     text, start = "", 1
     while start:
-        page = call("get_file", path="long.md", start_line=start).structured_content
+        page = call("get_file", path="long.md", start_line=start).structured
         assert page
         text += page["text"]
         call_for_rest = page.get("next_call")
@@ -192,7 +183,7 @@ def test_only_indexed_paths_are_read(
     run()
     answer = call("get_file", path=path)
     assert answer.is_error
-    assert "No indexed document has the path" in text_of(answer)
+    assert "No indexed document has the path" in answer.text
 
 
 def test_a_path_that_became_a_link_is_refused(
@@ -205,11 +196,11 @@ def test_a_path_that_became_a_link_is_refused(
     run()
     file.unlink()
     file.symlink_to(outside / "a.md")
-    assert "now leads elsewhere" in text_of(call("get_file", path="sub/a.md"))
+    assert "now leads elsewhere" in call("get_file", path="sub/a.md").text
     file.unlink()
     file.parent.rmdir()
     file.parent.symlink_to(outside)
-    assert "now leads elsewhere" in text_of(call("get_file", path="sub/a.md"))
+    assert "now leads elsewhere" in call("get_file", path="sub/a.md").text
 
 
 @pytest.mark.parametrize(
@@ -229,7 +220,7 @@ def test_the_indexed_text_is_served_with_the_state_of_the_file(
     file = corpus.write("a.md", "alpha\nbeta\n")
     run()
     change(file)
-    page = call("get_file", path="a.md").structured_content
+    page = call("get_file", path="a.md").structured
     assert page
     assert (page["state"], page["text"]) == (state, "alpha\nbeta\n")
 
@@ -246,7 +237,7 @@ def test_text_of_documents_cannot_steer_a_terminal(
 @pytest.mark.parametrize("query", ["", "  ", "\x00"])
 def test_an_empty_query_is_no_search_without_a_match(call: Call, query: str) -> None:
     answer = call("search_corpus", query=query)
-    assert (answer.is_error, text_of(answer)) == (
+    assert (answer.is_error, answer.text) == (
         True,
         "The query is empty. Ask a question, or give a few words.",
     )
@@ -260,7 +251,7 @@ def test_a_query_of_signs_alone_is_no_search_without_a_match(
     corpus.write("a.md", "alpha ??? -> beta")
     run()
     answer = call("search_corpus", query=query, mode=mode)
-    assert (answer.is_error, text_of(answer)) == (
+    assert (answer.is_error, answer.text) == (
         True,
         "The query has no words to look for. Ask in words. To find signs as they are written, "
         "use grep_corpus.",
@@ -273,7 +264,7 @@ def test_a_picture_sign_is_searched_by_meaning_where_that_can_be_done(
     corpus.write("a.md", "alpha")
     run()
     assert len(hits_of(call("search_corpus", query="🦀"))) == 1
-    assert "no words to look for" in text_of(call("search_corpus", query="🦀", mode="keyword"))
+    assert "no words to look for" in call("search_corpus", query="🦀", mode="keyword").text
 
 
 def test_an_answer_looks_for_the_nearest_stretches_for_no_longer_than_a_second(
@@ -284,7 +275,8 @@ def test_an_answer_looks_for_the_nearest_stretches_for_no_longer_than_a_second(
     run()
     call("search_corpus", query="note1")
     busy = itertools.count(step=0.6)  # seconds: a machine on which each look takes as long
-    monkeypatch.setattr("local_rag.excerpts.time", SimpleNamespace(monotonic=lambda: next(busy)))
+    clock = SimpleNamespace(monotonic=lambda: next(busy))
+    monkeypatch.setattr("local_rag.search.snippets.time", clock)
     looks: list[int] = []
     ollama.before_embed = lambda texts: looks.append(texts[0].startswith("title: "))
     assert len(hits_of(call("search_corpus", query="zebra", limit=8))) == 8
@@ -299,4 +291,4 @@ def test_a_search_by_meaning_that_cannot_be_made_is_an_error(
     ollama.stop()
     answer = call("search_corpus", query="alpha", mode="semantic")
     assert answer.is_error
-    assert "Ollama is not running" in text_of(answer)
+    assert "Ollama is not running" in answer.text

@@ -16,8 +16,8 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from local_rag.serve import UNHEARD
-from local_rag.snapshots import Store
+from local_rag.index.snapshots import Store
+from local_rag.server.app import UNHEARD
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.complaints import variable_of
 from local_rag.errors import SettingsError
-from local_rag.settings import PROJECT_DIR, load_settings, unknown_variables
+from local_rag.settings import PROJECT_DIR, load_settings, unknown_variables, variable_of
 
 
 def test_the_defaults_need_no_setting(tmp_path: Path) -> None:
@@ -250,8 +249,11 @@ def test_a_settings_file_that_cannot_be_read_is_named(
     ("module", "unneeded"),
     [
         ("local_rag.settings", "markdown_it pydantic_settings numpy"),
-        ("local_rag.serve", "markdown_it pydantic_settings chromadb numpy ollama yaml"),
-        ("local_rag.commands", "markdown_it chromadb numpy ollama yaml rich httpx snowballstemmer"),
+        ("local_rag.server.app", "markdown_it pydantic_settings chromadb numpy ollama yaml"),
+        (
+            "local_rag.cli.ingest",
+            "markdown_it chromadb numpy ollama yaml rich httpx snowballstemmer",
+        ),
     ],
 )
 def test_what_starts_often_imports_nothing_that_it_may_not_need(module: str, unneeded: str) -> None:

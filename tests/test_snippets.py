@@ -5,8 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.fitting import ranked_room
-from local_rag.snippets import units, window
+from local_rag.search.snippets import ranked_room, units, window
 
 TEXTS = st.lists(
     st.sampled_from(["One sentence. ", "Another one! ", "a line\n", "x" * 900, "слово ", "検索。"]),

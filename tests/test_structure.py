@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from local_rag.budgets import Budget
-from local_rag.chunks import Chunk, chunk_document, halve
-from local_rag.documents import Document, parse_document
-from local_rag.formats import FORMATS, Syntax
-from local_rag.structure import blocks
+from local_rag.chunking.chunks import Chunk, chunk_document, halve
+from local_rag.chunking.sizes import Budget
+from local_rag.documents.document import Document, parse_document
+from local_rag.documents.formats.registry import FORMATS, Syntax
+from local_rag.documents.markup import blocks
 
 BLANKS = " " * 60_000
 

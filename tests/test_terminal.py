@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from local_rag.cli.query import main
 from local_rag.settings import PROJECT_DIR
-from local_rag.terminal import main
 from tests.conftest import Corpus, Run
 
 

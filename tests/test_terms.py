@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.terms import Word, folded, words
+from local_rag.text.stemming import folded
+from local_rag.text.tokenizer import Word, words
 
 
 def exact_and_stems(text: str, language: str = "en") -> list[tuple[str, tuple[str, ...]]]:

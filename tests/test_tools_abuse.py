@@ -15,16 +15,18 @@ import mcp_types as types
 import pytest
 
 from local_rag.errors import RagError
-from local_rag.fitting import LARGEST, size
-from local_rag.serve import load_tools
+from local_rag.server import resources
+from local_rag.server.resources import read_resource
+from local_rag.server.schemas import listed
 from local_rag.settings import load_settings
-from local_rag.toolbox import tool_specs
-from local_rag.tools import Tools
-from tests.calling import text_of, toolbox
+from local_rag.text.trim import size
+from local_rag.tools.answer_size import LARGEST
+from local_rag.tools.toolset import TOOLS, Answer, Toolset, open_toolset
+from tests.calling import toolbox
 from tests.conftest import Corpus, Run
 from tests.test_server import server
 
-Use = Callable[[str, dict[str, Any]], types.CallToolResult]
+Use = Callable[[str, dict[str, Any]], Answer]
 
 GOOD: dict[str, dict[str, Any]] = {
     "search_corpus": {"query": "alpha"},
@@ -47,7 +49,7 @@ SECRET = "the-secret-that-no-answer-has"
 
 @pytest.fixture
 def use(corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Use]:
-    """Tools over two documents, with a secret beside them and in the root, unindexed."""
+    """Toolset over two documents, with a secret beside them and in the root, unindexed."""
     monkeypatch.setenv("RAG_EMBEDDER", "none")
     corpus.write("a.md", "---\ntags: [ops]\n---\n# Alpha\n\nalpha beta\n")
     corpus.write("sub/b.md", "# Beta\n\nalpha gamma\n")
@@ -59,14 +61,14 @@ def use(corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[U
         yield use
 
 
-def check(answer: types.CallToolResult, most: int = LARGEST) -> None:
+def check(answer: Answer, most: int = LARGEST) -> None:
     """A clear line or an answer within its cap, and either way no secret."""
-    text = text_of(answer)
+    text = answer.text
     assert SECRET not in text
-    assert SECRET not in json.dumps(answer.structured_content, ensure_ascii=False)
+    assert SECRET not in json.dumps(answer.structured, ensure_ascii=False)
     text.encode("utf-8")
     if not answer.is_error:
-        assert size(answer.structured_content) <= most
+        assert size(answer.structured) <= most
         assert size(text) <= most
         return
     assert "\n" not in text
@@ -77,7 +79,7 @@ def check(answer: types.CallToolResult, most: int = LARGEST) -> None:
 
 
 def test_the_good_calls_are_every_tool(use: Use) -> None:
-    known = text_of(use("none", {})).partition("There are: ")[2].rstrip(".").split(", ")
+    known = use("none", {}).text.partition("There are: ")[2].rstrip(".").split(", ")
     assert known == list(GOOD)
     for name, arguments in GOOD.items():
         assert not use(name, arguments).is_error
@@ -93,18 +95,15 @@ def test_every_argument_wrong_in_every_way(use: Use, tool: str) -> None:
         assert time.monotonic() - began < 5, (field, str(value)[:40])
         if is_of_a_wrong_kind(schema, value) and (field, value) != ("end_line", None):
             assert answer.is_error, (field, str(value)[:40])
-            assert text_of(answer).startswith(f"Argument '{field}"), (field, str(value)[:40])
+            assert answer.text.startswith(f"Argument '{field}"), (field, str(value)[:40])
     for field in GOOD[tool]:
         answer = use(tool, {k: v for k, v in GOOD[tool].items() if k != field})
-        assert text_of(answer).startswith(f"Argument '{field}' is missing. It takes: ")
+        assert answer.text.startswith(f"Argument '{field}' is missing. It takes: ")
 
 
 def arguments_of(tool: str) -> dict[str, Any]:
     """A tool's arguments and the schema of each."""
-    tools = load_tools(load_settings())
-    specs = {spec.name: spec for spec in tool_specs(tools)}
-    properties: dict[str, Any] = specs[tool].listed().input_schema["properties"]
-    tools.close()
+    properties: dict[str, Any] = listed(TOOLS[tool]).input_schema["properties"]
     return properties
 
 
@@ -121,7 +120,7 @@ def test_an_unknown_argument_is_refused_by_name(use: Use, tool: str, name: str) 
     answer = use(tool, GOOD[tool] | {name: 1})
     check(answer)
     assert answer.is_error
-    assert text_of(answer).startswith("Unknown argument")
+    assert answer.text.startswith("Unknown argument")
 
 
 def spellings() -> list[str]:
@@ -150,7 +149,7 @@ def test_no_spelling_of_a_path_leads_out_of_the_index(use: Use, corpus: Corpus) 
         for tool in ("get_file", "outline"):
             answer = use(tool, {"path": path})
             check(answer)
-            assert text_of(answer).startswith("No indexed document has the path"), path
+            assert answer.text.startswith("No indexed document has the path"), path
         check(use("list_files", {"glob": path}))
         check(use("grep_corpus", {"pattern": "the-secret", "glob": path[:1000]}))
         check(use("search_corpus", {"query": "secret", "path": path, "root": path}))
@@ -158,14 +157,14 @@ def test_no_spelling_of_a_path_leads_out_of_the_index(use: Use, corpus: Corpus) 
 
 
 def test_no_uri_and_no_completion_leads_out_of_the_index(use: Use, corpus: Corpus) -> None:
-    tools = load_tools(load_settings())
+    tools = open_toolset(load_settings())
     outside = [str(corpus.path / "../secret.md"), str(corpus.path.parent / "secret.md")]
     for path in [*spellings(), *outside]:
         forms = ("{}", "corpus://{}", "corpus://notes/{}", "corpus://notes//{}", "corpus:///{}",
                  "corpus://../notes/{}", "file://{}", "corpus://notes/sub/../{}")  # fmt: skip
         for uri in (form.format(path) for form in forms):
             with pytest.raises(RagError, match=r"^No indexed document has the URI"):
-                tools.read_resource(uri)
+                read_resource(tools.live, uri)
         for name, root in (("path", None), ("path", "notes"), ("path", path), ("root", None)):
             found = complete(tools, name, path, root)
             assert set(found) <= {"a.md", "sub/b.md", "notes"}, path
@@ -173,16 +172,17 @@ def test_no_uri_and_no_completion_leads_out_of_the_index(use: Use, corpus: Corpu
     tools.close()
 
 
-def complete(tools: Tools, name: str, typed: str, root: str | None) -> list[str]:
+def complete(tools: Toolset, name: str, typed: str, root: str | None) -> list[str]:
     params = {"ref": {"type": "ref/resource", "uri": "corpus://{root}/{+path}"},
               "argument": {"name": name, "value": typed}}  # fmt: skip
     if root is not None:
         params["context"] = {"arguments": {"root": root}}
-    return tools.complete(types.CompleteRequestParams.model_validate(params)).completion.values
+    asked = types.CompleteRequestParams.model_validate(params)
+    return resources.complete(tools.live, asked).completion.values
 
 
 def test_nothing_outside_the_roots_is_ever_opened(use: Use, corpus: Corpus) -> None:
-    tools = load_tools(load_settings())
+    tools = open_toolset(load_settings())
     (corpus.path / "a.md").unlink()
     (corpus.path / "a.md").symlink_to(corpus.path.parent / "secret.md")
     with opened_files() as opened:
@@ -193,7 +193,7 @@ def test_nothing_outside_the_roots_is_ever_opened(use: Use, corpus: Corpus) -> N
             use(tool, arguments)
         use("get_file", {"path": "sub/b.md"})
         with pytest.raises(RagError, match="now leads elsewhere"):
-            tools.read_resource("corpus://notes/a.md")
+            read_resource(tools.live, "corpus://notes/a.md")
         (corpus.path / "sub" / "b.md").write_text("# Beta\n\nalpha gamma!\n", encoding="utf-8")
         use("get_file", {"path": "sub/b.md"})
     tools.close()
@@ -243,30 +243,30 @@ def test_a_link_put_in_a_files_or_folders_place_leads_nowhere(
     else:
         file.parent.rmdir()
         file.parent.symlink_to(outside)
-    assert "now leads elsewhere" in text_of(use("get_file", {"path": "sub/b.md"}))
+    assert "now leads elsewhere" in use("get_file", {"path": "sub/b.md"}).text
     for tool, arguments in GOOD.items():
         check(use(tool, arguments))
     stale = {hit["path"]: hit.get("stale") for hit in hits_of(use, "alpha")}
     assert stale == {"a.md": None, "sub/b.md": True}
     fetched = use("fetch", {"ids": ids})
     check(fetched)
-    assert fetched.structured_content
-    texts = {d["path"]: d.get("stale") for d in fetched.structured_content["documents"]}
+    assert fetched.structured
+    texts = {d["path"]: d.get("stale") for d in fetched.structured["documents"]}
     assert texts == {"a.md": None, "sub/b.md": True}
     outlined = use("outline", {"path": "sub/b.md"})
     check(outlined)
-    assert outlined.structured_content
-    assert outlined.structured_content["stale"] is True
+    assert outlined.structured
+    assert outlined.structured["stale"] is True
     grepped = use("grep_corpus", {"pattern": "the-secret"})
     check(grepped)
-    assert grepped.structured_content
-    assert grepped.structured_content["total"] == 0
+    assert grepped.structured
+    assert grepped.structured["total"] == 0
 
 
 def hits_of(use: Use, query: str) -> list[dict[str, Any]]:
     answer = use("search_corpus", {"query": query})
-    assert answer.structured_content
-    hits: list[dict[str, Any]] = answer.structured_content["hits"]
+    assert answer.structured
+    hits: list[dict[str, Any]] = answer.structured["hits"]
     return hits
 
 

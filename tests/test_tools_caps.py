@@ -10,13 +10,15 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from local_rag.fitting import LARGEST, size
-from local_rag.serve import load_tools
+from local_rag.server.resources import complete, list_resources, read_resource
 from local_rag.settings import load_settings
-from tests.calling import follow, text_of, toolbox, whole
+from local_rag.text.trim import size
+from local_rag.tools.answer_size import LARGEST
+from local_rag.tools.toolset import Answer, open_toolset
+from tests.calling import follow, toolbox, whole
 from tests.conftest import Corpus, Run
 
-Use = Callable[[str, dict[str, Any]], types.CallToolResult]
+Use = Callable[[str, dict[str, Any]], Answer]
 CAP = 8_192
 WORDS = "alpha needle beta "
 
@@ -55,12 +57,12 @@ def use(corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[U
         yield use
 
 
-def check(answer: types.CallToolResult, cap: int) -> dict[str, Any]:
-    assert not answer.is_error, text_of(answer)
-    assert answer.structured_content is not None
-    assert size(answer.structured_content) <= cap
-    assert size(text_of(answer)) <= cap
-    return answer.structured_content
+def check(answer: Answer, cap: int) -> dict[str, Any]:
+    assert not answer.is_error, answer.text
+    assert answer.structured is not None
+    assert size(answer.structured) <= cap
+    assert size(answer.text) <= cap
+    return answer.structured
 
 
 def test_default_answers_take_eight_kilobytes_at_most(use: Use) -> None:
@@ -116,24 +118,24 @@ def test_a_status_of_many_roots_and_warnings_fits_and_says_that_it_is_cut(
 
 
 def test_resources_come_in_pages_that_fit_and_are_cut_to_their_room(use: Use) -> None:
-    tools = load_tools(load_settings())
+    tools = open_toolset(load_settings())
     cursor, listed = None, []
     while True:
-        page = tools.list_resources(cursor)
+        page = list_resources(tools.live, cursor)
         assert size(page.model_dump(mode="json", by_alias=True, exclude_none=True)) <= LARGEST
         listed += page.resources
         cursor = page.next_cursor
         if not cursor:
             break
-    names = use("list_files", {"lifecycle": "active"}).structured_content
+    names = use("list_files", {"lifecycle": "active"}).structured
     assert names
     assert len({resource.uri for resource in listed}) == names["total"]
     for resource in listed[:20]:
-        read = tools.read_resource(str(resource.uri))
+        read = read_resource(tools.live, str(resource.uri))
         assert size(read.model_dump(mode="json", by_alias=True, exclude_none=True)) <= 100_000
     typed = {"ref": {"type": "ref/prompt", "name": "sum_up_document"},
              "argument": {"name": "path", "value": "many/"}}  # fmt: skip
-    found = tools.complete(types.CompleteRequestParams.model_validate(typed)).completion
+    found = complete(tools.live, types.CompleteRequestParams.model_validate(typed)).completion
     assert size(found.model_dump(mode="json")) <= CAP
     assert (found.total, found.has_more) == (120, True)
     assert 20 < len(found.values) < 50
@@ -141,9 +143,9 @@ def test_resources_come_in_pages_that_fit_and_are_cut_to_their_room(use: Use) ->
 
 
 def test_a_cut_resource_goes_on_with_the_call_it_spells_out(use: Use) -> None:
-    tools = load_tools(load_settings())
+    tools = open_toolset(load_settings())
     for path in ("line.md", "emoji.md", "lines.md", "headings.md"):
-        (content,) = tools.read_resource(f"corpus://notes/{path}").contents
+        (content,) = read_resource(tools.live, f"corpus://notes/{path}").contents
         assert isinstance(content, types.TextResourceContents)
         text = content.text.partition("as indexed.]\n\n")[2]
         text, _, spelled = text.partition("\n[Cut. The rest: ")

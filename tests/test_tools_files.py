@@ -107,7 +107,7 @@ def test_an_outline_follows_the_document_and_is_made_by_ingest(
     run()
     # Parsing is for ingest: a file of 5 MB can take half a minute.
     with monkeypatch.context() as without_parser:
-        without_parser.setattr("local_rag.structure._blocks", None)
+        without_parser.setattr("local_rag.documents.markup._blocks", None)
         headings = [entry["heading"] for entry in call("outline", path="a.md")["entries"]]
     assert headings == ["One", "Two"]
     corpus.write("a.md", "# Three\n\nalpha\n")

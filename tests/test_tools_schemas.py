@@ -10,19 +10,19 @@ from typing import Any
 import jsonschema
 import pytest
 
-from local_rag.serve import call_tool, load_tools
+from local_rag.server.schemas import lean_schema, listed, listed_tools
 from local_rag.settings import Settings, load_settings
-from local_rag.toolbox import ToolSpec, lean_schema, tool_specs
+from local_rag.tools.toolset import TOOLS, Toolset, open_toolset
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.test_formats_pdf import pdf_file
 
-Specs = dict[str, ToolSpec]
+Specs = Toolset
 
 
 @pytest.fixture
 def specs(corpus: Corpus, ollama: FakeOllama, run: Run) -> Iterator[Specs]:
-    """Tools over documents of every kind, some of which have changed since they were indexed."""
+    """Toolset over documents of every kind, some of which have changed since they were indexed."""
     filling = "some words that fill a line and say nothing else\n" * 30
     corpus.write("a.md", f"# Alpha\n\nalpha needle\n\n## Beta\n\n{filling}")
     corpus.write(
@@ -42,8 +42,8 @@ def specs(corpus: Corpus, ollama: FakeOllama, run: Run) -> Iterator[Specs]:
     corpus.write("changed.md", "changed needle, and more of it\n")
     corpus.write("new.md", "new\n")
     (corpus.path / "gone.md").unlink()
-    tools = load_tools(load_settings())
-    yield {spec.name: spec for spec in tool_specs(tools)}
+    tools = open_toolset(load_settings())
+    yield tools
     tools.close()
 
 
@@ -57,13 +57,15 @@ def closed(schema: Any) -> Any:
 
 def checked(specs: Specs, tool: str, **arguments: Any) -> dict[str, Any]:
     """What a tool answers, as it is on the wire, after a look at its schema."""
-    answer = call_tool(specs, tool, arguments)
-    assert not answer.is_error, answer.content
-    structured: dict[str, Any] = json.loads(json.dumps(answer.structured_content, allow_nan=False))
-    listed = specs[tool].listed()
-    assert listed.output_schema
-    jsonschema.validate(arguments, listed.input_schema, jsonschema.Draft202012Validator)
-    jsonschema.validate(structured, closed(listed.output_schema), jsonschema.Draft202012Validator)
+    answer = specs.call(tool, arguments)
+    assert not answer.is_error, answer.text
+    structured: dict[str, Any] = json.loads(json.dumps(answer.structured, allow_nan=False))
+    tool_listed = listed(TOOLS[tool])
+    assert tool_listed.output_schema
+    jsonschema.validate(arguments, tool_listed.input_schema, jsonschema.Draft202012Validator)
+    jsonschema.validate(
+        structured, closed(tool_listed.output_schema), jsonschema.Draft202012Validator
+    )
     return structured
 
 
@@ -122,10 +124,10 @@ def answers(specs: Specs, ollama: FakeOllama) -> Iterator[tuple[str, dict[str, A
 def test_every_answer_fits_its_schema_and_every_field_is_used(
     specs: Specs, ollama: FakeOllama
 ) -> None:
-    seen: dict[str, set[str]] = {name: set() for name in specs}
+    seen: dict[str, set[str]] = {name: set() for name in TOOLS}
     for tool, answer in answers(specs, ollama):
         seen[tool] |= set(fields(answer))
-    for name, spec in specs.items():
+    for name, spec in TOOLS.items():
         declared = set(declared_fields(lean_schema(spec.result)))
         assert declared - seen[name] == set(), name
 
@@ -160,9 +162,7 @@ def test_what_says_no_is_said_in_every_edge_case(specs: Specs, ollama: FakeOllam
 
 
 def test_the_schemas_themselves_are_valid_and_lean(settings: Settings) -> None:
-    specs = tool_specs(load_tools(settings))
-    for spec in specs:
-        tool = spec.listed()
+    for tool in listed_tools():
         assert tool.output_schema
         for schema in (tool.input_schema, tool.output_schema):
             jsonschema.Draft202012Validator.check_schema(schema)
@@ -171,5 +171,5 @@ def test_the_schemas_themselves_are_valid_and_lean(settings: Settings) -> None:
         assert tool.input_schema["additionalProperties"] is False
         for described in tool.input_schema["properties"].values():
             assert described["description"]
-    listed = [spec.listed().model_dump(by_alias=True, exclude_none=True) for spec in specs]
-    assert len(json.dumps(listed).encode()) < 15_500
+    tools = [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed_tools()]
+    assert len(json.dumps(tools).encode()) < 15_500

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from local_rag import status
-from local_rag.answers_status import Changes
 from local_rag.settings import PROJECT_DIR
-from local_rag.status import refresh_command
+from local_rag.tools import corpus_status as status
+from local_rag.tools.corpus_status import Changes, refresh_command
 from tests.calling import Call, calls
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama

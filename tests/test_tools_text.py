@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.answers import SearchHit
-from local_rag.display import safe_text
-from local_rag.fitting import cost, prefix, shorten
-from local_rag.reading import Place, read_page
-from local_rag.shown import _cut_hit
+from local_rag.reading.paging import Place, read_page
+from local_rag.text.sanitize import safe_text
+from local_rag.text.trim import cost, prefix, shorten
+from local_rag.tools.search_corpus import SearchHit, _cut_hit
 from tests.calling import Call, calls, follow, whole
 from tests.conftest import Corpus, Run
 

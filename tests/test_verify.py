@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from local_rag.catalog import Catalog
-from local_rag.commands import ingest
-from local_rag.seals import seals_of
-from local_rag.snapshots import Store
-from local_rag.vectors import VectorIndex, VectorRecord, vector_records
-from local_rag.verify import Verdict, verify
+from local_rag.cli.ingest import ingest
+from local_rag.index.catalog import Catalog
+from local_rag.index.checksums import seals_of
+from local_rag.index.snapshots import Store
+from local_rag.index.vector_index import VectorIndex, VectorRecord, vector_records
+from local_rag.index.verify import Verdict, verify
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 

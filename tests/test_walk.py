@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from local_rag import git
-from local_rag.ignores import Ignores, ignores_beside, parse_ignores
+from local_rag.corpus import git
+from local_rag.corpus.gitignore import Ignores, ignores_beside, parse_ignores
+from local_rag.corpus.walk import GIT_AWAY, Found, Scope, Skipped, walk
 from local_rag.settings import Root
-from local_rag.walk import GIT_AWAY, Found, Scope, Skipped, walk
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX file names and links")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.wire import repaired
+from local_rag.server.stdin import repaired
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
-from local_rag.calibration import DEFAULTS, Thresholds, keep_thresholds
-from local_rag.embedders.choose import for_queries
+from local_rag.cli.streams import prepare_streams, say
+from local_rag.embedding.choice import for_queries
+from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import RagError
-from local_rag.live import LiveIndex, OpenIndex
-from local_rag.queries import QueryEmbedder
-from local_rag.search import Query, search
+from local_rag.index.live_index import LiveIndex, OpenIndex
+from local_rag.index.snapshots import Store
+from local_rag.search.hybrid import Query, search
+from local_rag.search.weakness import DEFAULTS, Thresholds, keep_thresholds
 from local_rag.settings import load_settings
-from local_rag.snapshots import Store
-from local_rag.streams import prepare_streams, say
 
 SIGMAS = 4.0
 NORMAL = 1.4826

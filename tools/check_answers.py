@@ -27,17 +27,16 @@ from tokenizers import Tokenizer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
-from local_rag.catalog import FileRecord
-from local_rag.display import safe_text
+from local_rag.cli.streams import prepare_streams, say
 from local_rag.errors import RagError
-from local_rag.fitting import ANSWER, LARGEST, size
-from local_rag.live import OpenIndex
-from local_rag.resources import LONGEST, uri_of
-from local_rag.serve import call_tool, load_tools
+from local_rag.index.catalog import FileRecord
+from local_rag.index.live_index import OpenIndex
+from local_rag.server.resources import LONGEST, list_resources, read_resource, uri_of
 from local_rag.settings import load_settings
-from local_rag.streams import prepare_streams, say
-from local_rag.toolbox import tool_specs
-from local_rag.tools import Tools
+from local_rag.text.sanitize import safe_text
+from local_rag.text.trim import size
+from local_rag.tools.answer_size import ANSWER, LARGEST
+from local_rag.tools.toolset import Toolset, open_toolset
 
 HUGE = 10**9
 PATTERNS = ("e", "а", "the", "1", "#", " ")
@@ -67,22 +66,20 @@ class Findings:
 class Asker:
     """Makes calls as a client does, and looks at the size of each answer."""
 
-    def __init__(self, tools: Tools, tokens_of: Callable[[str], int]) -> None:
+    def __init__(self, tools: Toolset, tokens_of: Callable[[str], int]) -> None:
         self.tools, self.found = tools, Findings()
-        self._specs = {spec.name: spec for spec in tool_specs(tools)}
         self._tokens_of = tokens_of
 
     def __call__(self, name: str, cap: int = ANSWER, **arguments: Any) -> dict[str, Any]:
         """The structured answer; an error is a finding, unless it is about a pattern."""
         call, began = f"{name}({arguments})"[:200], time.perf_counter()
-        answer = call_tool(self._specs, name, arguments)
+        answer = self.tools.call(name, arguments)
         seconds = time.perf_counter() - began
-        text = "".join(block.text for block in answer.content if block.type == "text")
         if answer.is_error:
-            self.found.wrong.append(f"{call}: {text}")
+            self.found.wrong.append(f"{call}: {answer.text}")
             return {}
-        structured: dict[str, Any] = answer.structured_content or {}
-        self._count(name, call, [structured, text], cap, seconds)
+        structured: dict[str, Any] = answer.structured or {}
+        self._count(name, call, [structured, answer.text], cap, seconds)
         return structured
 
     def resource(self, method: str, cap: int, ask: Callable[[], types.Result]) -> dict[str, Any]:
@@ -125,7 +122,7 @@ def check_documents(ask: Asker, index: OpenIndex) -> None:
         if [h["start_line"] for h in headings] != [h.first_line for h in stored]:
             ask.found.wrong.append(f"outline of {name}: {len(headings)} of {len(stored)}")
         uri = uri_of(file.root, file.path)
-        ask.resource("resources/read", LONGEST, partial(ask.tools.read_resource, uri))
+        ask.resource("resources/read", LONGEST, partial(read_resource, ask.tools.live, uri))
 
 
 def _compare(found: Findings, name: str, text: str, indexed: str) -> None:
@@ -159,7 +156,7 @@ def check_lists(ask: Asker, index: OpenIndex) -> None:
                 ask.found.wrong.append(f"list_files by {sort}: {seen} of {count}")
     found, place = 0, None
     while True:
-        ask_page = partial(ask.tools.list_resources, place)
+        ask_page = partial(list_resources, ask.tools.live, place)
         resources = ask.resource("resources/list", LARGEST, ask_page)
         found += len(resources["resources"])
         place = resources.get("nextCursor")
@@ -237,7 +234,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def check(tokens_of: Callable[[str], int], queries: int) -> Findings:
     """Asks the index of the settings everything."""
-    with closing(load_tools(load_settings())) as tools, tools.live.use() as index:
+    with closing(open_toolset(load_settings())) as tools, tools.live.use() as index:
         ask = Asker(tools, tokens_of)
         check_documents(ask, index)
         check_lists(ask, index)

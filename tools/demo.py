@@ -21,8 +21,8 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
+from local_rag.cli.streams import prepare_streams, say
 from local_rag.errors import OutputLost
-from local_rag.streams import prepare_streams, say
 
 PROJECT = Path(__file__).resolve().parent.parent
 STORE = PROJECT / ".demo" / "store"

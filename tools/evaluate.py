@@ -23,17 +23,18 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
-from local_rag import keywords
-from local_rag.embedders.choose import for_queries
+from local_rag.cli.progress import Shown
+from local_rag.embedding.choice import for_queries
+from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import RagError, TextRejected
-from local_rag.filters import Filters, Scope, scope_of
-from local_rag.live import LiveIndex, OpenIndex
-from local_rag.pipeline import Options, run_ingest
-from local_rag.progress import Shown
-from local_rag.queries import QueryEmbedder
-from local_rag.search import Mode, query_vector, rank
+from local_rag.index import keyword_index as keywords
+from local_rag.index.live_index import LiveIndex, OpenIndex
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Options
+from local_rag.ingest.run import run_ingest
+from local_rag.search.filters import Filters, Scope, scope_of
+from local_rag.search.hybrid import Mode, query_vector, rank
 from local_rag.settings import Settings, load_settings
-from local_rag.snapshots import Store
 from tools.labelled import MEASURES, LabelledSet, Values, interval, load_set, measure
 
 MAIN = "nDCG@10"

@@ -23,13 +23,14 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
-from local_rag.calibration import DEFAULTS
-from local_rag.chunks import TokenStarts
-from local_rag.embedders import Embedder, Passage, Vector
-from local_rag.embedders.builtin import BuiltinEmbedder
-from local_rag.embedders.choose import make_embedder
+from local_rag.chunking.sizes import TokenStarts
+from local_rag.embedding.base import Embedder, Vector
+from local_rag.embedding.builtin import BuiltinEmbedder
+from local_rag.embedding.choice import make_embedder
+from local_rag.embedding.input import Passage
 from local_rag.errors import RagError
-from local_rag.search import Query, search
+from local_rag.search.hybrid import Query, search
+from local_rag.search.weakness import DEFAULTS
 from local_rag.settings import Settings
 from tools.evaluate import indexed, settings_for, shown
 from tools.labelled import LabelledSet, NoLabelledSet, load_set

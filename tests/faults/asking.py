@@ -11,8 +11,8 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from local_rag.catalog import Catalog
-from local_rag.snapshots import Store
+from local_rag.index.catalog import Catalog
+from local_rag.index.snapshots import Store
 from tests.conftest import Corpus
 from tests.test_server import RawClient
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from local_rag.answers import SearchArguments
-from local_rag.commands import ingest
-from local_rag.serve import load_tools
+from local_rag.cli.ingest import ingest
 from local_rag.settings import load_settings
+from local_rag.tools.toolset import open_toolset
 
 
 def audited() -> int:
@@ -22,8 +21,8 @@ def audited() -> int:
 
     sys.addaudithook(watch)
     code = ingest([])
-    tools = load_tools(load_settings())
-    tools.search_corpus(SearchArguments.model_validate({"query": "alpha1"}))
+    tools = open_toolset(load_settings())
+    tools.call("search_corpus", {"query": "alpha1"})
     tools.close()
     print(*sorted(seen), sep="\n")
     return code

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.pipeline import Options, run_ingest
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Options
+from local_rag.ingest.run import run_ingest
 from local_rag.settings import load_settings
-from local_rag.snapshots import Store
 from tests.conftest import Corpus, Quiet, forget_person
 from tests.fake_ollama import FakeOllama
 from tests.faults.forked import start_forking

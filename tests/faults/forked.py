@@ -25,9 +25,10 @@ PROJECT = Path(__file__).resolve().parent.parent.parent
 FORKS = sys.platform == "linux"  # on a Mac libraries of the system do not survive a fork
 CONTEXT: Any = multiprocessing.get_context("forkserver" if FORKS else "spawn")
 IMPORTED = [
-    "pytest", "chromadb", "chromadb.api.rust", "chromadb.api.segment", "local_rag.commands",
-    "local_rag.serve", "local_rag.tools", "local_rag.queries", "local_rag.embedders.choose",
-    "local_rag.live", "tests.faults.forked", "tests.faults.killed_ingest",
+    "pytest", "chromadb", "chromadb.api.rust", "chromadb.api.segment", "local_rag.cli.ingest",
+    "local_rag.server.app", "local_rag.tools.toolset", "local_rag.embedding.query_embedder",
+    "local_rag.embedding.choice",
+    "local_rag.index.live_index", "tests.faults.forked", "tests.faults.killed_ingest",
 ]  # fmt: skip
 LONGEST = 100  # seconds that a process may take
 

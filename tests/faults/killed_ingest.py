@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Sequence
 
-from local_rag.commands import ingest
+from local_rag.cli.ingest import ingest
 
 
 class KillAt(logging.Handler):

@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from local_rag import commands
-from local_rag.basis import live_snapshot
+from local_rag.cli import ingest as commands
 from local_rag.errors import NoIndexYet
-from local_rag.serve import serve
-from local_rag.snapshots import Store
+from local_rag.index.snapshots import Store
+from local_rag.ingest.base_snapshot import live_snapshot
+from local_rag.server.app import serve
 from tests.conftest import Corpus
 from tests.faults.forked import Piped, Run, finished
 from tests.faults.killed_ingest import killed_ingest

@@ -16,10 +16,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from local_rag.answers import SearchArguments
-from local_rag.commands import ingest
-from local_rag.serve import load_tools
+from local_rag.cli.ingest import ingest
 from local_rag.settings import load_settings
+from local_rag.tools.toolset import open_toolset
 from tests.fake_ollama import FakeOllama
 
 UP = 0x1 | 0x40  # IFF_UP, IFF_RUNNING
@@ -66,10 +65,11 @@ def main() -> None:
     ollama = FakeOllama()
     os.environ["OLLAMA_HOST"] = ollama.host
     code = ingest([])
-    tools = load_tools(load_settings())
-    found = tools.search_corpus(SearchArguments.model_validate({"query": "alpha1"}))
+    tools = open_toolset(load_settings())
+    found = tools.call("search_corpus", {"query": "alpha1"})
     tools.close()
-    figures = counted() | {"requests": ollama.requests, "hits": len(found.hits)}
+    hits = len((found.structured or {})["hits"])
+    figures = counted() | {"requests": ollama.requests, "hits": hits}
     stray()
     figures |= {"exit code": code, "strayed": counted()["to nowhere"]}
     ollama.stop()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from local_rag.formats.archive import INFLATED
-from local_rag.front_matter import CUT
-from local_rag.snapshots import Store
+from local_rag.documents.formats.zip_xml import INFLATED
+from local_rag.documents.front_matter import CUT
+from local_rag.index.snapshots import Store
 from tests.calling import calls
 from tests.conftest import Run
 from tests.fake_ollama import FakeOllama

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.basis import live_snapshot
-from local_rag.live import open_index
-from local_rag.snapshots import Store
+from local_rag.index.live_index import open_index
+from local_rag.index.snapshots import Store
+from local_rag.ingest.base_snapshot import live_snapshot
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene, answered, assert_whole, ingest, server

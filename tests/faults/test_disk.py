@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.snapshots import Store
+from local_rag.index.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene, answered, assert_whole, ingest, server

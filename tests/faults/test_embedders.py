@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from local_rag.catalog import Catalog
-from local_rag.embedders import Regime
-from local_rag.embedders.choose import for_queries, make_embedder
-from local_rag.embedders.ollama import SCHEME, OllamaEmbedder
+from local_rag.embedding.choice import for_queries, make_embedder
+from local_rag.embedding.identity import Regime
+from local_rag.embedding.ollama import SCHEME, OllamaEmbedder
+from local_rag.index.catalog import Catalog
+from local_rag.index.snapshots import Store
 from local_rag.settings import Settings
-from local_rag.snapshots import Store
 from tests.calling import calls
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama, Refusal
@@ -83,7 +83,7 @@ def test_a_failing_embedder_changes_nothing_says_why_and_is_asked_a_few_times(
     before = indexed(store)
     scene.write(1, 9)
     scene.write(99, 9)
-    monkeypatch.setattr("local_rag.embedders.ollama.RETRY_PAUSES", (0.0, 0.0))
+    monkeypatch.setattr("local_rag.embedding.ollama.RETRY_PAUSES", (0.0, 0.0))
     fault, why = FAULTS[name]
     fault(ollama)
     report = run()
@@ -212,7 +212,7 @@ def test_an_answer_that_takes_too_long_is_given_up_by_ingest_and_comes_with_the_
 def test_an_answer_that_takes_too_long_leaves_a_question_to_keywords(
     scene: Scene, withheld: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("local_rag.embedders.choose.QUERY_TIMEOUT", 0.5)
+    monkeypatch.setattr("local_rag.embedding.choice.QUERY_TIMEOUT", 0.5)
     with calls() as call:
         withheld()
         found = call("search_corpus", query="alpha1")

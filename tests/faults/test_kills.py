@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from local_rag.snapshots import Store
+from local_rag.index.snapshots import Store
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene, age, answered, assert_whole, killed, server

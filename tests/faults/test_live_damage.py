@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import threading
 from contextlib import closing
 
 import pytest
 
-from local_rag.answers import SearchArguments
-from local_rag.errors import IndexUnreadable
-from local_rag.live import LiveIndex
-from local_rag.seals import Seal
-from local_rag.serve import load_tools
+from local_rag.index.checksums import Seal
+from local_rag.index.live_index import LiveIndex
+from local_rag.index.snapshots import Store
 from local_rag.settings import load_settings
-from local_rag.snapshots import Store
+from local_rag.tools.toolset import open_toolset
 from tests.conftest import Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene, State, answered, assert_whole, ingest, server
@@ -90,7 +89,7 @@ def test_bytes_changed_inside_a_long_text_are_never_shown(
 def test_bytes_changed_in_the_midst_of_a_request_are_never_shown(
     scene: Scene, store: Store, ollama: FakeOllama
 ) -> None:
-    tools = load_tools(load_settings())
+    tools = open_toolset(load_settings())
     before = ollama.before_embed
 
     def damage(texts: object) -> None:
@@ -98,10 +97,12 @@ def test_bytes_changed_in_the_midst_of_a_request_are_never_shown(
         path = file_of(store, "keywords.sqlite3")
         path.write_bytes(path.read_bytes().replace(b"version", b"perfume"))
 
-    tools.search_corpus(SearchArguments.model_validate({"query": "alpha1"}))
+    tools.call("search_corpus", {"query": "alpha1"})
     ollama.before_embed = damage
-    with closing(tools), pytest.raises(IndexUnreadable, match=r"written to while.* Ask again\."):
-        tools.search_corpus(SearchArguments.model_validate({"query": "alpha2"}))
+    with closing(tools):
+        answer = tools.call("search_corpus", {"query": "alpha2"})
+    assert answer.is_error
+    assert re.search(r"written to while.* Ask again\.", answer.text)
 
 
 def test_what_chroma_has_read_of_a_hnsw_folder_answers_rightly_whatever_becomes_of_it(
@@ -145,7 +146,7 @@ def test_a_failure_that_passes_is_forgotten(
         catalog.with_name("away").rename(catalog)
         with live.use() as again:
             assert again is index  # not looked at with every request
-        monkeypatch.setattr("local_rag.live.PATIENCE", 0.0)
+        monkeypatch.setattr("local_rag.index.live_index.PATIENCE", 0.0)
         with live.use() as index:
             assert (index.snapshot.path.name, index.notice) == (store.current_name(), "")
 

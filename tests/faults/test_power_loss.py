@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.commands import ingest
-from local_rag.seals import Seal
-from local_rag.snapshots import Store
+from local_rag.cli.ingest import ingest
+from local_rag.index.checksums import Seal
+from local_rag.index.snapshots import Store
 from tests.conftest import Corpus
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from local_rag.calibration import Thresholds, keep_thresholds
-from local_rag.snapshots import Store
+from local_rag.index.snapshots import Store
+from local_rag.search.weakness import Thresholds, keep_thresholds
 from tests.conftest import Corpus
 from tests.fake_ollama import FakeOllama
 from tests.faults.audited import audited

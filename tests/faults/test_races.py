@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from local_rag import walk
-from local_rag.catalog import Catalog
-from local_rag.live import LiveIndex
-from local_rag.opening import read_inside
+from local_rag.corpus import walk
+from local_rag.corpus.safe_open import read_inside
+from local_rag.index.catalog import Catalog
+from local_rag.index.live_index import LiveIndex
+from local_rag.index.snapshots import Store
+from local_rag.ingest.snapshot_writer import STAMP
 from local_rag.settings import Root
-from local_rag.snapshots import STAMP, Store
-from local_rag.status import age as age_of
+from local_rag.tools.corpus_status import age as age_of
 from tests.calling import calls
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama

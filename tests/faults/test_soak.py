@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.basis import live_snapshot
-from local_rag.snapshots import Store
+from local_rag.index.snapshots import Store
+from local_rag.ingest.base_snapshot import live_snapshot
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.asking import Asker, Changer, Published, kept_asking

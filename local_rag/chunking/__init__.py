@@ -1,0 +1,1 @@
+"""From a Document to chunks, their sizes, and a table of contents."""

@@ -1,0 +1,214 @@
+"""A document to chunks: exact slices of its body, each with its heading trail and line range.
+
+Chunks never overlap and never leave out anything but blank space between them, so a file's text
+can be put together again by position. Sizes are in tokens of whatever counter is passed in.
+Leaves out the embedding itself and what is shown of a chunk.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from local_rag.chunking.sections import Section, TableSpan, sections_of
+from local_rag.chunking.sizes import Budget, TokenStarts
+from local_rag.documents.document import Document, label_at
+from local_rag.text.lines import line_starts
+
+Span = tuple[int, int]
+LONGEST_CONTEXT = 400  # characters of a table's header that is repeated
+IMAGE = re.compile(
+    r"data:[\w.+-]+/[\w.+-]+;base64,[A-Za-z0-9+/=%]+(?:\r?\n[ \t]*[A-Za-z0-9+/=]{60,})*"
+)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Characters `start` to `end` of the document's text; lines count from 1, both inclusive.
+
+    `label` is the page or the like on which it stands. `context`, the header of a table of which
+    the chunk holds later rows, is not part of it, but of what is indexed of it.
+    """
+
+    text: str
+    start: int
+    end: int
+    first_line: int
+    last_line: int
+    headings: tuple[str, ...]
+    label: str = ""
+    context: str = ""
+
+    @property
+    def indexed(self) -> str:
+        """What is embedded and what the word index holds: no bytes of images, but the context."""
+        text = IMAGE.sub("", self.text)
+        return f"{self.context}\n{text}" if self.context else text
+
+
+class _Ruler:
+    """Counts tokens in any span of one text, and finds where a number of them ends."""
+
+    def __init__(self, text: str, token_starts: TokenStarts) -> None:
+        self.text = text
+        # Images are not embedded, so they take no room.
+        self._starts = list(token_starts(IMAGE.sub(lambda match: " " * len(match[0]), text)))
+
+    def size(self, span: Span) -> int:
+        return bisect.bisect_left(self._starts, span[1]) - bisect.bisect_left(self._starts, span[0])
+
+    def cut(self, span: Span, tokens: int) -> int:
+        """The offset after the first `tokens` tokens of `span`, at least one character in."""
+        index = bisect.bisect_left(self._starts, span[0]) + tokens
+        end = self._starts[index] if index < len(self._starts) else span[1]
+        return min(max(end, span[0] + 1), span[1])
+
+
+def chunk_document(document: Document, budget: Budget, token_starts: TokenStarts) -> list[Chunk]:
+    """The chunks of a document's body, in order. A blank body has none."""
+    ruler = _Ruler(document.text, token_starts)
+    body = (document.body_start, len(document.text))
+    if _is_one_chunk(document, budget, ruler.size(body)):
+        return _finish(document, [(body, ())], [])
+    sections, tables = sections_of(document)
+    if document.chunking != "headings":
+        sections = _merge_small(sections, budget, ruler)
+    target = min(budget.hard, budget.target)
+    spans = [(span, s.trail) for s in sections for span in _divide(s, target, budget, ruler)]
+    return _finish(document, spans, tables)
+
+
+def _is_one_chunk(document: Document, budget: Budget, size: int) -> bool:
+    if document.chunking == "whole":
+        return size <= budget.hard
+    is_paged = len(document.pages) > 1
+    return document.chunking == "auto" and not is_paged and size <= min(budget.whole, budget.hard)
+
+
+def halve(chunk: Chunk, text: str) -> list[Chunk]:
+    """`chunk` as two or more of about half the size, for an embedder that found it too long.
+
+    Raises:
+        ValueError: the chunk is a single character.
+    """
+    if len(chunk.text) < 2:
+        raise ValueError("a single character cannot be split")
+    ruler = _Ruler(text, lambda whole: range(len(whole)))
+    size = (len(chunk.text) + 1) // 2
+    pieces = _break_down((chunk.start, chunk.end), (), size, ruler)
+    spans = [(span, chunk.headings) for span in _pack(pieces, size, ruler)]
+    halves = _finish(Document(text), spans, [])
+    return [replace(half, label=chunk.label, context=chunk.context) for half in halves]
+
+
+def _merge_small(sections: list[Section], budget: Budget, ruler: _Ruler) -> list[Section]:
+    """Joins neighbours while one of the two is small and both fit the target together."""
+    merged: list[Section] = []
+    for section in sections:
+        last = merged[-1] if merged else None
+        if last and _should_join(last, section, budget, ruler):
+            trail = tuple(a for a, b in zip(last.trail, section.trail, strict=False) if a == b)
+            edges = last.edges + section.edges
+            merged[-1] = Section(last.start, section.end, trail, edges)
+        else:
+            merged.append(section)
+    return merged
+
+
+def _should_join(last: Section, section: Section, budget: Budget, ruler: _Ruler) -> bool:
+    sizes = ruler.size((last.start, last.end)), ruler.size((section.start, section.end))
+    return min(sizes) < budget.small and sum(sizes) <= budget.target
+
+
+def _divide(section: Section, target: int, budget: Budget, ruler: _Ruler) -> list[Span]:
+    """The section as spans near `target` tokens; a little more is better than a small rest."""
+    span = (section.start, section.end)
+    size = ruler.size(span)
+    if size <= min(budget.hard, target + budget.small):
+        return [span]
+    parts = -(-size // target)
+    goal = min(target, -(-size // parts) + budget.small // 2)
+    return _pack(_break_down(span, section.edges, goal, ruler), goal, ruler)
+
+
+def _break_down(span: Span, edges: Sequence[int], goal: int, ruler: _Ruler) -> list[Span]:
+    """Pieces of at most `goal` tokens: blocks where they fit, else lines, sentences, words."""
+    cuts: list[Callable[[Span], Iterator[int]]] = [
+        lambda _: iter(edges),
+        lambda s: _after(r"\n[ \t]*\n\s*", s, ruler.text),
+        lambda s: _after(r"\n", s, ruler.text),
+        lambda s: _after(r"[.!?…]+[\"')\]»”]*\s+|[。！？]+", s, ruler.text),
+        lambda s: _after(r"\s+", s, ruler.text),
+    ]
+    pieces = [span]
+    for cut in cuts:
+        pieces = [
+            part
+            for piece in pieces
+            for part in ([piece] if ruler.size(piece) <= goal else _split(piece, cut(piece)))
+        ]
+    return [part for piece in pieces for part in _by_tokens(piece, goal, ruler)]
+
+
+def _after(pattern: str, span: Span, text: str) -> Iterator[int]:
+    return (match.end() for match in re.compile(pattern).finditer(text, *span))
+
+
+def _split(span: Span, offsets: Iterator[int]) -> list[Span]:
+    borders = [span[0], *(o for o in offsets if span[0] < o < span[1]), span[1]]
+    return list(pairwise(borders))
+
+
+def _by_tokens(span: Span, goal: int, ruler: _Ruler) -> Iterator[Span]:
+    start, end = span
+    while ruler.size((start, end)) > goal:
+        border = ruler.cut((start, end), goal)
+        yield start, border
+        start = border
+    yield start, end
+
+
+def _pack(pieces: list[Span], goal: int, ruler: _Ruler) -> list[Span]:
+    packed: list[Span] = []
+    for piece in pieces:
+        if packed and ruler.size((packed[-1][0], piece[1])) <= goal:
+            packed[-1] = (packed[-1][0], piece[1])
+        else:
+            packed.append(piece)
+    return packed
+
+
+def _finish(
+    document: Document, spans: Sequence[tuple[Span, tuple[str, ...]]], tables: Sequence[TableSpan]
+) -> list[Chunk]:
+    text = document.text
+    starts = line_starts(text)
+    chunks = []
+    for (first, last), trail in spans:
+        piece = text[first:last]
+        if not piece.strip():
+            continue
+        start = first + len(piece) - len(piece.lstrip())
+        end = last - (len(piece) - len(piece.rstrip()))
+        lines = bisect.bisect_right(starts, start), bisect.bisect_right(starts, end - 1)
+        label, context = _label(document, start, end), _context(text, start, tables)
+        chunks.append(Chunk(text[start:end], start, end, *lines, trail, label, context))
+    return chunks
+
+
+def _label(document: Document, start: int, end: int) -> str:
+    """Such as `page 3`, or `page 3-5` for small pages in one chunk."""
+    first, last = label_at(document, start), label_at(document, end - 1)
+    return first if first == last else f"{first}-{last.rpartition(' ')[2]}"
+
+
+def _context(text: str, start: int, tables: Sequence[TableSpan]) -> str:
+    """The header of the table in whose later rows a chunk starts."""
+    index = bisect.bisect_right(tables, start, key=lambda table: table.start) - 1
+    if index < 0 or not tables[index].head_end <= start < tables[index].end:
+        return ""
+    header = text[tables[index].start : tables[index].head_end].strip()
+    return header if len(header) <= LONGEST_CONTEXT else ""

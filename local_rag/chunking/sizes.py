@@ -1,0 +1,34 @@
+"""How large chunks may be for each kind of embedder, which is known while it is away. Pure data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Chunk sizes in tokens.
+
+    A document of up to `whole` stays one chunk; else chunks aim at `target`, and pieces under
+    `small` join their neighbours. None is ever larger than `hard`, the embedder's own limit.
+    """
+
+    target: int
+    small: int
+    whole: int
+    hard: int
+
+
+ESTIMATED = Budget(target=320, small=80, whole=420, hard=1400)
+# 222 of text, 32 of the title slot, and [CLS] and [SEP] make the 256 tokens of the built-in model.
+COUNTED = Budget(target=180, small=48, whole=222, hard=222)
+
+
+def budget_of(kind: str) -> Budget:
+    """The chunk sizes of a store whose embedder is of that kind."""
+    return COUNTED if kind == "builtin" else ESTIMATED
+
+
+TokenStarts = Callable[[str], Sequence[int]]
+"""The character offset at which each token of a text starts, ascending."""

@@ -1,0 +1,65 @@
+"""The log of ingest, in a file of the store that is rotated: what it did, when, and why it failed.
+
+Nothing of the documents' content gets into it: records name snapshots and counts, and of an
+unexpected error its type and place are kept, not its words, which may quote a document.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from types import TracebackType
+
+from local_rag.errors import RagError
+from local_rag.ingest.snapshot_writer import make_folder
+
+NAME = "ingest.log"
+SIZE = 500_000  # bytes until it is rotated
+KEPT = 3
+FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
+ErrorInfo = (
+    tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+)
+
+
+class _Formatter(logging.Formatter):
+    def formatException(self, ei: ErrorInfo) -> str:  # noqa: N802 - logging's own name
+        name = ei[0].__name__ if ei[0] else "?"
+        return "".join([*traceback.format_tb(ei[2]), name])
+
+
+class _File(RotatingFileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        """A log that cannot be written, as on a full disk, must not hide what else is said."""
+
+
+@contextmanager
+def logged_to(store: Path) -> Iterator[None]:
+    """Writes our own records, from INFO on, to the store's log for as long as the block lasts."""
+    log = logging.getLogger("local_rag")
+    level = log.level
+    with suppress(OSError):  # the lock says what is wrong with the folder
+        make_folder(store)
+    file = _File(store / NAME, maxBytes=SIZE, backupCount=KEPT, encoding="utf-8", delay=True)
+    file.setFormatter(_Formatter(FORMAT))
+    file.setLevel(logging.INFO)
+    if not log.isEnabledFor(logging.INFO):
+        log.setLevel(logging.INFO)
+    log.addHandler(file)
+    try:
+        yield
+    except RagError as error:
+        log.info("nothing done: %s", error)
+        raise
+    except Exception:
+        log.exception("failed")
+        raise
+    finally:
+        log.removeHandler(file)
+        log.setLevel(level)
+        with suppress(OSError):  # a full disk again: what is still to be written
+            file.close()

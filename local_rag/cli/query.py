@@ -1,0 +1,84 @@
+"""The tools at a terminal: `python -m local_rag search|status|get`. Reads, and writes nothing.
+
+Leaves out the work itself: these are the server's own tools, called as it calls them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from local_rag.cli.streams import say
+from local_rag.errors import OutputLost, RagError
+
+if TYPE_CHECKING:
+    from local_rag.tools.toolset import Answer
+
+ABOUT = "Searches and reads your indexed documents, and says how fresh the index is."
+EPILOG = "exit codes: 0 answered; 1 nothing fits; 2 failed, and the last line says what to do"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs one command and answers its exit code."""
+    options = vars(_parser().parse_args(arguments))
+    tool, as_json = options.pop("tool"), options.pop("json")
+    logging.basicConfig(level=logging.ERROR)
+    try:
+        answer = _called(tool, options)
+        text, structured = answer.text, answer.structured
+    except RagError as error:
+        text, structured = str(error), None
+    failed = structured is None
+    try:
+        if not failed:
+            say(json.dumps(structured, ensure_ascii=False, indent=1) if as_json else text)
+        elif as_json:
+            say(json.dumps({"error": text}, ensure_ascii=False))
+        else:
+            print(f"error: {text}", file=sys.stderr)
+    except OutputLost as error:
+        failed = True
+        print(f"error: {error}", file=sys.stderr)
+    if failed:
+        return 2
+    return 1 if structured and structured.get("hits") == [] else 0
+
+
+def _called(tool: str, arguments: dict[str, Any]) -> Answer:
+    """One call as the server makes it."""
+    from local_rag.settings import load_settings
+    from local_rag.tools.toolset import open_toolset
+
+    given = {name: value for name, value in arguments.items() if value is not None}
+    with closing(open_toolset(load_settings())) as tools:
+        return tools.call(tool, given)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m local_rag", description=ABOUT, epilog=EPILOG)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    search = _command(commands, "search", "search_corpus", "search the indexed documents")
+    search.add_argument("query")
+    search.add_argument("--limit", type=int, help="how many hits at most")
+    search.add_argument("--mode", choices=("hybrid", "semantic", "keyword"))
+    search.add_argument("--root", help="only documents of this root")
+    search.add_argument("--path", help="only paths that fit this glob")
+    _command(commands, "status", "corpus_status", "say how fresh the index is")
+    get = _command(commands, "get", "get_file", "read an indexed document")
+    get.add_argument("path")
+    get.add_argument("--start-line", type=int)
+    get.add_argument("--end-line", type=int)
+    get.add_argument("--start-column", type=int)
+    return parser
+
+
+def _command(commands: Any, name: str, tool: str, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
+    parser.add_argument("--json", action="store_true", help="print the structured answer")
+    parser.set_defaults(tool=tool)
+    return parser

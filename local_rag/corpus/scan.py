@@ -1,0 +1,98 @@
+"""The corpus as it lies on disk: every document read and hashed, as modification times lie.
+
+Leaves out which files are documents (`walk`) and what has changed (`plan`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from local_rag.corpus.safe_open import Content, Files, read_inside
+from local_rag.corpus.walk import Found, Scope, Skipped, walk
+from local_rag.documents.formats.registry import HEAVY
+from local_rag.errors import CorpusUnavailable, PathRefused
+from local_rag.settings import Root
+
+
+class Version(NamedTuple):
+    """Where a file lay and what it was when it was read. Made as often as an `Entry`."""
+
+    root: str
+    path: str
+    location: str
+    sha256: str
+    size: int
+    mtime_ns: int
+
+
+Read = Callable[[str, int], Content]
+"""Reads the file at a location, of up to so many bytes."""
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Every readable document with its version, and what was skipped."""
+
+    versions: tuple[Version, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def scan(roots: Sequence[Root], max_bytes: int, scope: Scope = Scope()) -> Scan:  # noqa: B008
+    """Walks the roots and hashes every document.
+
+    Raises:
+        CorpusUnavailable: a root is missing or cannot be listed.
+    """
+    versions: list[Version] = []
+    skipped: list[Skipped] = []
+    for root in roots:
+        with closing(Files(root.path)) as files:
+            for item in _listing(root, scope):
+                if isinstance(item, Skipped):
+                    skipped.append(item)
+                    continue
+                content = _content(files.read, item, max_bytes)
+                if isinstance(content, Skipped):
+                    skipped.append(content)
+                else:
+                    versions.append(_version(item, content))
+    return Scan(tuple(versions), tuple(skipped))
+
+
+def _listing(root: Root, scope: Scope) -> Iterable[Found | Skipped]:
+    try:
+        yield from walk(root, scope)
+    except OSError as error:
+        what = f"The corpus folder {root.path} cannot be read ({error.strerror})."
+        raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or mount the disk.") from error
+
+
+def read_version(
+    root: Root, found: Found | Version, max_bytes: int
+) -> tuple[Version, Content] | Skipped:
+    """A document's version and bytes, or why it cannot be read."""
+    content = _content(lambda at, most: read_inside(root.path, Path(at), most), found, max_bytes)
+    return content if isinstance(content, Skipped) else (_version(found, content), content)
+
+
+def _version(found: Found | Version, content: Content) -> Version:
+    digest = hashlib.sha256(content[0]).hexdigest()
+    return Version(found[0], found[1], found[2], digest, content[1], content[2])
+
+
+def _content(read: Read, found: Found | Version, max_bytes: int) -> Content | Skipped:
+    path = found[1]
+    try:
+        return read(found[2], max_bytes * HEAVY.get(path[path.rfind(".") :].lower(), 1))
+    except PathRefused:
+        reason = "changed into a link or a folder while it was read"
+    except ValueError as error:
+        reason = str(error)
+    except OSError as error:
+        reason = f"unreadable: {error.strerror}"
+    return Skipped(found[0], path, reason, wanted=True)

@@ -1,0 +1,1 @@
+"""From texts to vectors: which embedder, and whether it still embeds as it did."""

@@ -1,0 +1,91 @@
+"""What every embedder is to the rest: texts in, unit vectors out, in a regime it declares.
+
+Leaves out which one is used (`choose`) and each one's own protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from local_rag.chunking.sizes import Budget, TokenStarts
+from local_rag.embedding.identity import Regime
+from local_rag.embedding.input import Passage
+from local_rag.errors import TextRejected
+
+Vector = NDArray[np.float32]
+"""A unit vector, shape (dimension,)."""
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """How chunks are measured for a model, which is known even while its embedder is away."""
+
+    budget: Budget
+    token_starts: TokenStarts
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors.
+
+    Both embedding methods raise `EmbedderAway`, `TextTooLong` or `TextRejected`; the last two
+    are about at least one of the texts, without saying which.
+    """
+
+    @property
+    def regime(self) -> Regime:
+        """Asks the embedder who it is. Raises `EmbedderAway`, which `embed_*` do too."""
+
+    @property
+    def sizing(self) -> Sizing:
+        """The chunk sizes that suit this model."""
+
+    @property
+    def batch_size(self) -> int:
+        """How many texts to hand over at once, at the most."""
+
+    @property
+    def batch_tokens(self) -> float:
+        """How many tokens they may have together, if there are several."""
+
+    @property
+    def languages(self) -> frozenset[str] | None:
+        """ISO 639-1 codes it was trained for; None for many."""
+
+    @property
+    def name(self) -> str:
+        """What a person calls it, and where it is."""
+
+    def is_up(self, seconds: float) -> bool:
+        """Whether it shows any sign of life within `seconds`, be it busy or loading."""
+
+    def embed_documents(self, passages: Sequence[Passage]) -> list[Vector]:
+        """One unit vector for each passage, in order."""
+
+    def embed_query(self, query: str) -> Vector:
+        """The unit vector of a question. A long one is cut to the embedder's limit."""
+
+
+def checked(vectors: Sequence[Sequence[float]], count: int, dimension: int | None) -> list[Vector]:
+    """`vectors` as unit float32 arrays, if they can be trusted.
+
+    Raises:
+        TextRejected: wrong count or dimension, a value that is not finite, or a norm that is not
+            1 to 1e-3 (an embedder that fails inside answers zeros with success).
+    """
+    if len(vectors) != count:
+        raise TextRejected(f"The embedder answered {len(vectors)} vectors for {count} texts.", "")
+    try:
+        rows = [np.asarray(vector, dtype=np.float32) for vector in vectors]
+    except (TypeError, ValueError):
+        raise TextRejected("The embedder answered something that is no vector.", "") from None
+    for row in rows:
+        if row.ndim != 1 or (dimension is not None and row.shape != (dimension,)):
+            raise TextRejected(f"The embedder answered a vector of shape {row.shape}.", "")
+        if not np.isfinite(row).all() or abs(float(np.linalg.norm(row)) - 1) > 1e-3:
+            raise TextRejected("The embedder answered a vector that is not of length 1.", "")
+    return rows

@@ -1,0 +1,61 @@
+"""Makes batches, and embeds one so that one bad text costs that text alone.
+
+Leaves out what happens to the text's file (`pipeline`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from local_rag.embedding.base import Embedder, Vector
+from local_rag.embedding.canary import KNOWN_GOOD
+from local_rag.embedding.input import Passage
+from local_rag.errors import EmbedderAway, EmbedderFaltered, TextRejected, TextTooLong
+
+Outcome = Vector | TextTooLong | TextRejected
+
+
+def next_batch(embedder: Embedder, waiting: Mapping[bytes, Passage]) -> list[bytes]:
+    """The keys of the first passages that go together; one at least, be it ever so long."""
+    keys: list[bytes] = []
+    tokens = 0
+    for key, passage in islice(waiting.items(), embedder.batch_size):
+        tokens += len(embedder.sizing.token_starts(f"{passage.title}\n{passage.text}"))
+        if keys and tokens > embedder.batch_tokens:
+            break
+        keys.append(key)
+    return keys
+
+
+def embed_batch(embedder: Embedder, passages: Sequence[Passage]) -> list[Outcome]:
+    """For each passage, in order, its vector or why it has none.
+
+    A failing batch is halved until the texts at fault stand alone.
+
+    Raises:
+        EmbedderAway: the embedder cannot embed a text that is known to be good either.
+    """
+    try:
+        return list(embedder.embed_documents(passages))
+    except (TextTooLong, TextRejected) as error:
+        if len(passages) == 1:
+            return [error]
+    except EmbedderFaltered as error:
+        embedder.embed_documents([KNOWN_GOOD])
+        if len(passages) == 1:
+            return [_second_try(embedder, passages[0], error)]
+    middle = len(passages) // 2
+    halves = passages[:middle], passages[middle:]
+    return [outcome for half in halves for outcome in embed_batch(embedder, half)]
+
+
+def _second_try(embedder: Embedder, passage: Passage, first: EmbedderFaltered) -> Outcome:
+    """A runner that crashed for a reason of its own has by now been started again."""
+    try:
+        return embedder.embed_documents([passage])[0]
+    except (TextTooLong, TextRejected) as error:
+        return error
+    except EmbedderAway:
+        embedder.embed_documents([KNOWN_GOOD])
+        return TextRejected(f"The embedder breaks off at a text: {first}", "")

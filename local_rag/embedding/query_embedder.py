@@ -1,0 +1,135 @@
+"""The query side of the embedder: one vector a question, in the store's regime or not at all.
+
+Remembers an outage for a short while, so that a dead embedder costs one wait and not one a call.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from local_rag.embedding.base import Embedder, Vector
+from local_rag.embedding.canary import SAME, known_vector, likeness
+from local_rag.embedding.identity import Regime
+from local_rag.embedding.input import Passage
+from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected, TextTooLong
+from local_rag.text.language import is_foreign
+
+T = TypeVar("T")
+SHORT = 200  # characters: a shorter query takes no less time, by the cost of a request
+OUTAGE = 10.0  # seconds for which an outage is remembered
+RECHECK = 300.0  # seconds after which the embedder is asked again who it is
+PATIENCE = 1.0  # seconds until an embedder that doesn't answer has to prove that it is up
+LONGEST = 20.0  # seconds that one is waited for which is up: several requests, each with its limit
+MakeEmbedder = Callable[[Regime], Embedder | None]
+
+
+class QueryEmbedder:
+    """Embeds questions for whichever regime the live snapshot has. Safe on several threads."""
+
+    def __init__(
+        self,
+        make: MakeEmbedder,
+        clock: Callable[[], float] = time.monotonic,
+        patience: float = PATIENCE,
+        longest: float = LONGEST,
+    ) -> None:
+        self._make, self._clock, self._patience, self._longest = make, clock, patience, longest
+        self._lock = threading.Lock()
+        # A request that hangs must not hold up the answer, so it waits on a thread of its own.
+        self._pool = ThreadPoolExecutor(2, "embedder")
+        self._recheck = 0.0
+        self._regime: Regime | None = None
+        self._embedder: Embedder | None = None
+        self._outage: tuple[float, EmbedderAway | RegimeChanged] | None = None
+        self._pace = float("inf")  # seconds a character
+
+    def vector(self, query: str, regime: Regime, reference: tuple[float, ...]) -> Vector:
+        """The question's unit vector.
+
+        Raises:
+            EmbedderAway: the embedder does not answer, or did not a moment ago.
+            RegimeChanged: it is not the embedder that the store was built with any more.
+            TextRejected: it has no vector for this question.
+        """
+
+        def embed(embedder: Embedder) -> Vector:
+            known = embedder.languages
+            if known and is_foreign(query, known):
+                what = f"the {regime.kind} embedder knows {', '.join(sorted(known))} alone."
+                raise TextRejected(what, "An index built with Ollama knows more languages.")
+            began = self._clock()
+            vector = embedder.embed_query(query)
+            self._pace = (self._clock() - began) / max(len(query), SHORT)
+            return vector
+
+        return self._asked(embed, regime, reference)
+
+    def seconds_for(self, characters: int) -> float:
+        """How long that much text would take to embed, going by the last query."""
+        return characters * self._pace
+
+    def documents(
+        self, passages: Sequence[Passage], regime: Regime, reference: tuple[float, ...]
+    ) -> list[Vector]:
+        """The vectors of pieces of documents, to find the nearest. Raises as `vector` does."""
+        return self._asked(lambda e: e.embed_documents(passages), regime, reference)
+
+    def _asked(
+        self, ask: Callable[[Embedder], T], regime: Regime, reference: tuple[float, ...]
+    ) -> T:
+        with self._lock:
+            self._remembered()
+            try:
+                return self._waited_for(lambda: ask(self._ready(regime, reference)))
+            except (EmbedderAway, RegimeChanged) as error:
+                self._outage = (self._clock() + OUTAGE, error)
+                self._regime = None  # it may come back as another
+                raise
+            except TextTooLong as error:
+                raise TextRejected("The question is too long to embed.", "Shorten it.") from error
+
+    def _waited_for(self, call: Callable[[], T]) -> T:
+        """What `call` answers; an embedder that shows no sign of life is not waited for."""
+        answer = self._pool.submit(call)
+        try:
+            return answer.result(self._patience)
+        except TimeoutError:
+            if self._embedder and not self._embedder.is_up(self._patience / 2):
+                what = f"{self._embedder.name} does not respond."
+                raise EmbedderAway(what, "Restart it.") from None
+        try:
+            return answer.result(self._longest)
+        except TimeoutError:
+            what = f"The embedder did not answer within {self._longest:g} seconds."
+            raise EmbedderAway(what, "Try again, or restart it.") from None
+
+    def _remembered(self) -> None:
+        if self._outage and self._clock() < self._outage[0]:
+            raise self._outage[1]
+        self._outage = None
+
+    def _ready(self, regime: Regime, reference: tuple[float, ...]) -> Embedder:
+        if self._embedder is None or self._regime != regime or self._clock() > self._recheck:
+            self._regime, self._embedder = None, self._make(regime)
+            if self._embedder is None:
+                raise EmbedderAway("This store has no vectors.", "")
+            _check(self._embedder, regime, reference)
+            self._regime, self._recheck = regime, self._clock() + RECHECK
+        return self._embedder
+
+
+def _check(embedder: Embedder, regime: Regime, reference: tuple[float, ...]) -> None:
+    now = embedder.regime
+    if now != regime:
+        what = f"{now.label} is not the embedder that this index was built with."
+        raise RegimeChanged(what, "Run ingest.py --rebuild.")
+    if not reference:
+        return
+    cosine = likeness(known_vector(embedder), reference)
+    if cosine < SAME:
+        what = f"{now.label} embeds differently than when this index was built ({cosine:.2f})."
+        raise RegimeChanged(what, "Run ingest.py --rebuild.")

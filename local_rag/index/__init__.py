@@ -1,0 +1,1 @@
+"""A snapshot as it is read: catalog, keyword and vector index, checksums, live swap, verify."""

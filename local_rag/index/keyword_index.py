@@ -1,0 +1,194 @@
+"""The word index of one snapshot: SQLite FTS5 over the chunks' terms, ranked by BM25.
+
+FTS5 never sees people's text, only terms made of it, and those only as quoted strings. Leaves
+out how text becomes terms (`terms`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from local_rag.text.language import guess_language
+from local_rag.text.tokenizer import Word, telling_words
+
+COLUMN_WEIGHTS = "1.0, 3.0, 2.0, 1.0, 1.0, 1.0"
+STEMS, EXACT = "- exact", "exact"  # FTS5's names for all columns but one, and for that one
+# Each stem and each whole word that has several weighs 1. Identifiers, and a word that is the
+# whole query, are names: one as a whole weighs as much as all its parts.
+EXACT_WEIGHT = 0.3  # of a word of one stem as it is written
+PHRASE_WEIGHT = 0.5  # of a name's parts side by side, for each part
+COMMON = 0.1  # of the files: a language of fewer isn't tried on a query that could be in any
+NAMED = 0.3  # what a name is worth among other words; ARCHITECTURE.md has what others gave
+ALONE = 2.0  # what it is worth where the query is nothing else: nothing alike comes before it
+INSIDE = 0.5  # of that: its parts side by side, as `statusCode` has those of `status_code`
+LONGEST_QUERY = 64  # words; a pasted page would make a query of thousands of terms
+
+
+@dataclass(frozen=True)
+class Match:
+    """A chunk that has some of a query's words; a higher `bm25` is better.
+
+    `coverage` is the share of the query's stems that it has, each weighed by its rarity: 0 to 1.
+    `named` says how much of the query's names it has as they are written: 0 to `ALONE` where the
+    query is names alone, else to `NAMED`.
+    """
+
+    id: str
+    bm25: float
+    coverage: float
+    named: float
+
+
+class Rows(Protocol):
+    """What can run a query, such as an open catalogue."""
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """All rows of a query."""
+
+
+def count(connection: sqlite3.Connection) -> int:
+    """How many chunks are indexed."""
+    return int(connection.execute("SELECT count(*) FROM words_docsize").fetchone()[0])
+
+
+def search(
+    source: Rows, query: str, count: int, files: Collection[int] | None = None
+) -> list[Match]:
+    """Up to `count` chunks by descending BM25, of documents in force.
+
+    With `files` they are of the files of these numbers instead, in force or not.
+    """
+    languages = _languages(source, query)
+    scores, covered = _scores(source, weighted_terms(query, languages))
+    kept = _kept(source, set(scores), files)
+    best = sorted(kept, key=lambda number: (-scores[number], number))[:count]
+    sql = "SELECT number, id FROM chunks WHERE number IN (SELECT value FROM json_each(?))"
+    ids = dict(source.rows(sql, (json.dumps(best),)))
+    named = _named(source, *name_terms(query, languages))
+    return [Match(ids[n], scores[n], covered.get(n, 0.0), named.get(n, 0.0)) for n in best]
+
+
+def _named(source: Rows, names: Sequence[tuple[str, str]], alone: bool) -> dict[int, float]:
+    """For each chunk that has any of the query's names as written, `Match.named`."""
+    share = (ALONE if alone else NAMED) / max(len(names), 1)
+    found: dict[int, float] = {}
+    for whole, inside in names:
+        worth = dict.fromkeys(_rows(source, inside), share * INSIDE)
+        worth |= dict.fromkeys(_rows(source, whole), share)
+        for number, value in worth.items():
+            found[number] = found.get(number, 0.0) + value
+    return found
+
+
+def _rows(source: Rows, expression: str) -> list[int]:
+    sql = "SELECT rowid FROM words WHERE words MATCH ?"
+    return [row[0] for row in source.rows(sql, (expression,))] if expression else []
+
+
+def _as_written(word: Word) -> tuple[str, str]:
+    """A name as a whole; and its parts side by side: `a.run_all()` has `run_all` inside."""
+    parts = f"{STEMS} : {quoted(' '.join(word.stems))}" if len(word.stems) > 1 else ""
+    if not word.whole and parts:
+        return parts, ""
+    return f"{EXACT} : {quoted(word.whole or word.plain)}", parts
+
+
+def name_terms(query: str, languages: Sequence[str]) -> tuple[list[tuple[str, str]], bool]:
+    """FTS5 expressions for each of the query's names, and whether it is names alone.
+
+    A name is an identifier, or a word that is the whole query.
+    """
+    telling = telling_words(query, languages[0] if languages else "")
+    names = telling if len(telling) == 1 else [word for word in telling if word.identifier]
+    expressions = [_as_written(word) for word in names[:LONGEST_QUERY]]
+    return expressions, bool(names) and len(names) == len(telling)
+
+
+def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set[int]:
+    """Those of the chunks' numbers that may be found."""
+    if files is not None:
+        sql = "SELECT number FROM chunks WHERE file IN (SELECT value FROM json_each(?))"
+        return numbers & {row[0] for row in source.rows(sql, (json.dumps(sorted(files)),))}
+    sql = (
+        "SELECT chunks.number FROM files JOIN chunks ON chunks.file = files.number"
+        " WHERE files.lifecycle = 'superseded'"
+    )
+    return numbers - {row[0] for row in source.rows(sql)}
+
+
+def _scores(source: Rows, terms: Mapping[str, float]) -> tuple[dict[int, float], dict[int, float]]:
+    """The BM25 of every chunk that has any of the weighted terms, and its coverage.
+
+    FTS5's own sum gives nothing for a word that half of the chunks have. In a folder about one
+    subject those are the words that matter, so each term is asked for and weighed by itself.
+    """
+    total = source.rows("SELECT count(*) FROM words_docsize")[0][0]
+    sql = f"SELECT rowid, bm25(words, {COLUMN_WEIGHTS}) FROM words WHERE words MATCH ?"  # noqa: S608
+    scores: dict[int, float] = {}
+    covered: dict[int, float] = {}
+    mass = 0.0
+    for expression, weight in terms.items():
+        rows = source.rows(sql, (expression,))
+        factor = weight * _idf_ratio(total, len(rows))
+        rarity = weight * math.log1p(_odds(total, len(rows))) if STEMS in expression else 0.0
+        mass += rarity
+        for number, negative in rows:
+            scores[number] = scores.get(number, 0.0) - factor * negative
+            covered[number] = covered.get(number, 0.0) + rarity
+    return scores, {number: share / mass for number, share in covered.items() if mass}
+
+
+def _idf_ratio(total: int, found: int) -> float:
+    """Turns FTS5's inverse document frequency, cut off at 1e-6, into one that stays above zero."""
+    odds = _odds(total, found)
+    return math.log1p(odds) / (math.log(odds) if odds > 1 else 1e-6)
+
+
+def _odds(total: int, found: int) -> float:
+    return (total - found + 0.5) / (found + 0.5)
+
+
+def _languages(source: Rows, query: str) -> list[str]:
+    """What to take the query's words for; where nothing tells, the languages of many files."""
+    counts = dict(source.rows("SELECT language, count(*) FROM files GROUP BY language"))
+    guess = guess_language(query, [language for language in counts if language])
+    common = sum(counts.values()) * COMMON
+    return [guess] if guess else [k for k, files in counts.items() if files >= common]
+
+
+def weighted_terms(query: str, languages: Sequence[str]) -> dict[str, float]:
+    """FTS5 expressions for the query's words, each with its weight.
+
+    Stop words are left out unless there is nothing else.
+    """
+    terms: dict[str, float] = {}
+    for language in languages:
+        telling = telling_words(query, language)
+        for word in telling[:LONGEST_QUERY]:
+            for expression, weight in _expressions(word, alone=len(telling) == 1):
+                terms[expression] = max(weight, terms.get(expression, 0.0))
+    return terms
+
+
+def _expressions(word: Word, *, alone: bool) -> Iterator[tuple[str, float]]:
+    parts, name = len(word.stems), alone or word.identifier
+    for stem in word.stems:
+        # A single character is looked for at the start of every pair.
+        yield f"{STEMS} : {quoted(stem)}{' *' if word.run and len(stem) == 1 else ''}", 1.0
+    if parts > 1 and (name or word.run):
+        yield f"{STEMS} : {quoted(' '.join(word.stems))}", PHRASE_WEIGHT * parts
+    if word.plain:
+        yield f"{EXACT} : {quoted(word.plain)}", EXACT_WEIGHT
+    if word.whole:
+        weight = 1.0 if parts > 1 else EXACT_WEIGHT
+        yield f"{EXACT} : {quoted(word.whole)}", float(parts) if name else weight
+
+
+def quoted(terms: str) -> str:
+    """A string of FTS5's query language: one term, or several side by side."""
+    return '"' + terms.replace('"', '""') + '"'

@@ -1,0 +1,198 @@
+"""The live snapshot as a server holds it: opened when first asked, swapped when replaced.
+
+Every request sees one whole snapshot; a replaced one is closed when its last request is done.
+Creates and changes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_rag.errors import IndexUnreadable, RagError
+from local_rag.index.catalog import Catalog
+from local_rag.index.checksums import MEND, check_catalog, check_vectors
+from local_rag.index.snapshots import Snapshot, Store
+from local_rag.index.vector_index import VectorIndex
+
+ATTEMPTS = 3  # a snapshot can be pruned between reading CURRENT and opening what it names
+PATIENCE = 60.0  # seconds after which a snapshot that could not be opened whole is tried again
+OLDER = "{why} This answer is from the index of {created}."
+Mark = tuple[int, int, int] | None
+
+
+@dataclass(frozen=True)
+class OpenIndex:
+    """An open snapshot. `vectors` is None where there are none or `damage` says why not.
+
+    `notice` is what every answer must say first, if this is not the snapshot it should be. `mark`
+    tells whether anybody has written to the catalogue since it was checked.
+    """
+
+    snapshot: Snapshot
+    catalog: Catalog
+    vectors: VectorIndex | None
+    damage: str = ""
+    notice: str = ""
+    mark: Mark = None
+
+    @property
+    def first_notices(self) -> list[str]:
+        """The notice as a list of its own, to be added to; empty if there is none."""
+        return [self.notice] if self.notice else []
+
+    @property
+    def is_as_it_was(self) -> bool:
+        """Whether the catalogue is what was checked. SQLite reads it page by page and notices no
+        damage inside a long text. One that is gone stays as it was for who has it open.
+        """
+        return _mark(self.snapshot.catalog) in (None, self.mark)
+
+    def close(self) -> None:
+        """Releases the snapshot's files."""
+        self.catalog.close()
+        if self.vectors:
+            self.vectors.close()
+
+
+def open_index(snapshot: Snapshot, notice: str = "") -> OpenIndex:
+    """Opens a snapshot's parts; damaged vectors leave keyword search standing.
+
+    Raises:
+        IndexUnreadable: the catalogue is damaged.
+    """
+    mark = _mark(snapshot.catalog)
+    check_catalog(snapshot.path, snapshot.manifest.seals)
+    catalog, vectors, damage = Catalog.open(snapshot.catalog), None, ""
+    if snapshot.manifest.regime.dimension:
+        try:
+            vectors = _opened_vectors(snapshot)
+        except IndexUnreadable as error:
+            damage = str(error)
+    return OpenIndex(snapshot, catalog, vectors, damage, notice, mark)
+
+
+def _mark(path: Path) -> Mark:
+    """What changes about a file with its content; None if it is gone."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _opened_vectors(snapshot: Snapshot) -> VectorIndex:
+    """The vectors, with all that Chroma reads of them in its memory."""
+    check_vectors(snapshot.path, snapshot.manifest.seals)
+    vectors = VectorIndex.open(snapshot.chroma)
+    try:
+        if vectors.count() != snapshot.manifest.chunks:
+            raise IndexUnreadable("The vectors are incomplete.", MEND)
+        vectors.load(snapshot.manifest.regime.dimension)
+    except IndexUnreadable:
+        vectors.close()
+        raise
+    return vectors
+
+
+class _Lease:
+    """An open index, the name in CURRENT for which it stands, and how many requests use it."""
+
+    def __init__(self, index: OpenIndex, name: str) -> None:
+        self.index, self.name, self.users, self.retired = index, name, 0, False
+        self._opened = time.monotonic()
+
+    def stands_for(self, name: str) -> bool:
+        """Whether there is no need to open the snapshot of that name now."""
+        whole = not (self.index.damage or self.index.notice)  # a full disk is no lasting damage
+        settled = whole or time.monotonic() < self._opened + PATIENCE
+        return self.name == name and settled and self.index.is_as_it_was
+
+
+class LiveIndex:
+    """Whatever snapshot is live, for many threads."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._lock = threading.Lock()
+        self._lease: _Lease | None = None
+
+    @contextmanager
+    def use(self) -> Iterator[OpenIndex]:
+        """The live snapshot, open for as long as the block lasts.
+
+        Raises:
+            NoIndexYet: nothing was published yet.
+            IndexUnreadable: neither the live snapshot nor an older one can be opened.
+            IndexTooNew: a newer program wrote it.
+        """
+        with self._lock:
+            lease = self._current()
+            lease.users += 1
+        try:
+            yield lease.index
+            if not lease.index.is_as_it_was:
+                raise IndexUnreadable("The index was written to while it was read.", "Ask again.")
+        except IndexUnreadable:  # damaged while it was open: the next request looks again
+            with self._lock:
+                if lease is self._lease:
+                    self._retire()
+            raise
+        except RagError as error:
+            if not lease.index.notice:
+                raise
+            # "No such document" is no answer where the damaged index may have it.
+            raise type(error)(str(error), lease.index.notice) from error
+        finally:
+            with self._lock:
+                lease.users -= 1
+                self._close_if_done(lease)
+
+    def close(self) -> None:
+        """Releases the open snapshot once nobody uses it."""
+        with self._lock:
+            self._retire()
+
+    def _current(self) -> _Lease:
+        for _ in range(ATTEMPTS):
+            name = ""  # where CURRENT is damaged
+            try:
+                name = self.store.current_name()
+                if not (self._lease and self._lease.stands_for(name)):
+                    self._replace(open_index(self.store.open(name)), name)
+                break
+            except IndexUnreadable as error:
+                failure = error
+        else:
+            if not (self._lease and self._lease.stands_for(name)):
+                self._replace(self._older(failure, name), name)
+        assert self._lease
+        return self._lease
+
+    def _older(self, failure: IndexUnreadable, damaged: str) -> OpenIndex:
+        """The newest snapshot that is whole, to answer from until an ingest mends the store."""
+        for name in self.store.finished():
+            with suppress(IndexUnreadable):
+                snapshot = self.store.open(name)
+                if name != damaged:
+                    notice = OLDER.format(why=failure, created=snapshot.manifest.created)
+                    return open_index(snapshot, notice)
+        raise failure
+
+    def _replace(self, opened: OpenIndex, name: str) -> None:
+        self._retire()
+        self._lease = _Lease(opened, name)
+
+    def _retire(self) -> None:
+        if self._lease:
+            self._lease.retired = True
+            self._close_if_done(self._lease)
+            self._lease = None
+
+    def _close_if_done(self, lease: _Lease) -> None:
+        if lease.retired and lease.users == 0:
+            lease.index.close()

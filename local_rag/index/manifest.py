@@ -1,0 +1,103 @@
+"""What a snapshot says of itself, in the `manifest.json` beside its files.
+
+Leaves out where snapshots lie and which one is live (`snapshots`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from local_rag.corpus.walk import Skipped
+from local_rag.embedding.identity import Regime
+from local_rag.errors import IndexTooNew
+from local_rag.index.checksums import Seal, seals_from_json
+
+FORMAT = 4  # of a snapshot's files; a reader refuses any other
+
+
+@dataclass(frozen=True)
+class RootState:
+    """A root as the snapshot saw it; `commit` is empty outside git."""
+
+    name: str
+    path: str
+    commit: str = ""
+    dirty: bool = False
+    files: int = 0
+    chunks: int = 0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a snapshot holds. `slots` are HNSW rows, of which deleted ones stay."""
+
+    files: int
+    chunks: int
+    superseded_chunks: int
+    slots: int
+    by_root: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a snapshot says of itself. `pending` counts files that still wait for an embedding."""
+
+    regime: Regime
+    recipe: str
+    roots: tuple[RootState, ...]
+    files: int
+    chunks: int
+    superseded_chunks: int
+    slots: int
+    pending: int
+    reference: tuple[float, ...] = ()
+    report: dict[str, Any] = field(default_factory=dict)
+    seals: dict[str, Seal] = field(default_factory=dict)
+    format: int = FORMAT
+    created: str = ""
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Reads what `to_json` wrote. Raises ValueError, KeyError or TypeError on other text.
+
+        Raises:
+            IndexTooNew: a newer program wrote it.
+        """
+        values = json.loads(text)
+        if values["format"] > FORMAT:
+            what = "The index was written by a newer version of this program."
+            raise IndexTooNew(what, "Update this one.")
+        if values["format"] < FORMAT:
+            raise ValueError("it was written by an older version of this program")
+        values["regime"] = Regime.from_json(values["regime"])
+        values["roots"] = tuple(RootState(**root) for root in values["roots"])
+        values["seals"] = seals_from_json(values["seals"])
+        values["reference"] = tuple(values["reference"])
+        return cls(**values)
+
+    @property
+    def counts(self) -> Counts:
+        """What the snapshot holds."""
+        by_root = {root.name: (root.files, root.chunks) for root in self.roots}
+        return Counts(self.files, self.chunks, self.superseded_chunks, self.slots, by_root)
+
+    def to_json(self) -> str:
+        """One JSON object."""
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+
+
+Aside = Mapping[tuple[str, str, str], Skipped]
+"""By root, path and SHA-256, the files whose bytes are the reason why they are not indexed."""
+
+
+NOTHING: Aside = MappingProxyType({})
+
+
+def set_aside(lasting: Mapping[str, Any]) -> Aside:
+    """What an earlier run's report says of files whose bytes are the reason, as it was kept."""
+    skipped = (Skipped(**values) for values in lasting.get("set_aside", ()))
+    return {(s.root, s.path, s.sha256): s for s in skipped}

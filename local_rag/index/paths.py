@@ -1,0 +1,88 @@
+"""Paths and globs as people write them, told as the root and path of a document. Pure.
+
+Nothing is resolved: what is written only ever selects among names that are in the catalogue, so
+`..` leads nowhere.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from local_rag.index.manifest import RootState
+
+DRIVE = re.compile(r"[A-Za-z]:/")
+
+
+@dataclass(frozen=True)
+class Meant:
+    """A path or glob below a root, or below any where `root` is None."""
+
+    root: str | None
+    path: str
+
+
+def meant(written: str, roots: Iterable[RootState]) -> Meant:
+    r"""What `./a.md`, `a\b.md`, `root:a.md` or an absolute path below a root stands for."""
+    text = unicodedata.normalize("NFC", written).replace("\\", "/")
+    for root in roots:
+        below = _below(unicodedata.normalize("NFC", root.path).replace("\\", "/"), text)
+        if below is None and text.startswith(f"{root.name}:"):
+            below = text[len(root.name) + 1 :]
+        if below is not None:
+            return Meant(root.name, _plain(below))
+    return Meant(None, _plain(text))
+
+
+def _below(folder: str, text: str) -> str | None:
+    """The rest of a text that is `folder` or begins with it."""
+    folder = folder.rstrip("/")
+    if DRIVE.match(folder):  # Windows takes upper and lower case for one
+        begins = text.casefold().startswith(folder.casefold())
+    else:
+        begins = text.startswith(folder)
+    rest = text[len(folder) :]
+    return rest.lstrip("/") if begins and rest[:1] in ("", "/") else None
+
+
+def _plain(path: str) -> str:
+    plain = re.sub(r"/(?:\.?/)+", "/", re.sub(r"^(?:\./+)+", "", path))
+    return "" if plain == "." else plain
+
+
+class Glob:
+    """Which documents a glob fits: as it is written, or as it is meant.
+
+    `*` also fits slashes, and `**/` nothing at all. A glob without a slash fits a file's name, and
+    one that fits a folder fits all that is in it.
+    """
+
+    def __init__(self, written: str, roots: Iterable[RootState]) -> None:
+        plain = meant(written, roots)
+        as_written = Meant(None, unicodedata.normalize("NFC", written))
+        self._readings = [
+            (one.root, _patterns(one.path)) for one in dict.fromkeys((as_written, plain))
+        ]
+
+    def fits(self, root: str, path: str) -> bool:
+        """Whether it fits a document."""
+        return any(
+            wanted in (None, root) and any(_fits(path, pattern) for pattern in patterns)
+            for wanted, patterns in self._readings
+        )
+
+
+def _patterns(glob: str) -> list[str]:
+    return list(dict.fromkeys((glob, glob.removeprefix("**/"), glob.replace("**/", ""))))
+
+
+def _fits(path: str, glob: str) -> bool:
+    folder = glob.rstrip("/")
+    if not folder or path == glob or path.startswith(f"{folder}/"):
+        return True
+    if fnmatch.fnmatchcase(path, glob) or fnmatch.fnmatchcase(path, f"{folder}/*"):
+        return True
+    return "/" not in glob and fnmatch.fnmatchcase(path.rpartition("/")[2], glob)

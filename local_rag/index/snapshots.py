@@ -1,0 +1,115 @@
+"""A store folder as it is read: which snapshots it holds, which one is live.
+
+A snapshot is never written to once `CURRENT` has named it, so a reader always sees one whole
+generation. How one is made is in `ingest.snapshot_writer`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_rag.embedding.identity import Regime
+from local_rag.errors import IndexUnreadable, NoIndexYet
+from local_rag.index.checksums import MEND
+from local_rag.index.manifest import Manifest
+
+# File systems and backups keep folders of this name too: `snapshots/holiday` is never removed.
+OWN_FOLDER = re.compile(r"\d{8}T\d{6,12}Z-[0-9a-f]{6}")
+INGEST = "Run ingest.py to build it."
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A published generation: its folder and its manifest."""
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def chroma(self) -> Path:
+        """The folder of the vector collection; absent in a keyword-only store."""
+        return self.path / "chroma"
+
+    @property
+    def catalog(self) -> Path:
+        """The SQLite file of the catalogue and the keyword index."""
+        return self.path / "keywords.sqlite3"
+
+
+class Store:
+    """The store folder. Creates and changes nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def cache(self) -> Path:
+        """The embedding cache's file."""
+        return self.path / "embeddings.sqlite3"
+
+    def current_name(self) -> str:
+        """The live snapshot's name.
+
+        Raises:
+            NoIndexYet: nothing was ever published here.
+            IndexUnreadable: the pointer or what it names is damaged or missing.
+        """
+        pointer = self.path / "CURRENT"
+        try:
+            name = pointer.read_text(encoding="utf-8").strip()
+        except FileNotFoundError:
+            if self.finished():
+                raise IndexUnreadable(f"{pointer} is missing.", MEND) from None
+            raise NoIndexYet(f"There is no index yet in {self.path}.", INGEST) from None
+        except (OSError, ValueError) as error:
+            raise IndexUnreadable(f"{pointer}: {error}.", MEND) from error
+        if not name or Path(name).name != name or not (self.path / "snapshots" / name).is_dir():
+            raise IndexUnreadable(f"{pointer} names no snapshot.", MEND)
+        return name
+
+    def open(self, name: str) -> Snapshot:
+        """The published snapshot of that name.
+
+        Raises:
+            IndexUnreadable: its manifest is missing, damaged or of an older format.
+            IndexTooNew: a newer program wrote it.
+        """
+        folder = self.path / "snapshots" / name
+        try:
+            manifest = Manifest.from_json((folder / "manifest.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            what = f"The index's manifest cannot be read ({error})."
+            raise IndexUnreadable(what, MEND) from error
+        return Snapshot(folder, manifest)
+
+    def finished(self) -> list[str]:
+        """The names of all snapshots that were written to the end, the newest first."""
+        folders = reversed(self.folders())
+        return [path.name for path in folders if (path / "manifest.json").exists()]
+
+    def last_regime(self) -> Regime | None:
+        """What the newest manifest says of its embedder, be the rest of it unreadable."""
+        for name in self.finished():
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                text = (self.path / "snapshots" / name / "manifest.json").read_bytes()
+                return Regime.from_json(json.loads(text)["regime"])
+        return None
+
+    def current(self) -> Snapshot:
+        """The live snapshot. Raises as `current_name` and `open` do."""
+        return self.open(self.current_name())
+
+    def folders(self) -> list[Path]:
+        """The folders made here, the oldest first: what else lies there is somebody's own."""
+        found = (self.path / "snapshots").glob("*")
+        return sorted(path for path in found if OWN_FOLDER.fullmatch(path.name))
+
+    def live_name(self) -> str:
+        """The live snapshot's name; empty where none can be told."""
+        with suppress(NoIndexYet, IndexUnreadable):
+            return self.current_name()
+        return ""

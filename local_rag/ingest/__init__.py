@@ -1,0 +1,1 @@
+"""Decides what changes, and writes it: plan, apply, embed, the writers, the cache."""

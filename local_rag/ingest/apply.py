@@ -1,0 +1,242 @@
+"""What a plan asks for, done: embed, replace file by file, verify, publish.
+
+Each file's vectors are complete before the file is touched in the draft, and a draft is complete
+and checked before anybody sees it. Leaves out when there is anything to change (`pipeline`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from local_rag.chunking.chunks import chunk_document
+from local_rag.corpus.scan import Scan, read_version
+from local_rag.corpus.walk import Skipped
+from local_rag.documents.document import parse_document
+from local_rag.documents.formats.registry import TEXT, format_of
+from local_rag.embedding.canary import KNOWN_GOOD, SAME, known_vector, likeness
+from local_rag.embedding.choice import Choice, choose_for_existing, choose_for_new
+from local_rag.errors import EmbedderAway, TextRejected
+from local_rag.index.manifest import Counts, Manifest
+from local_rag.ingest.base_snapshot import Live
+from local_rag.ingest.draft import Draft
+from local_rag.ingest.embed import LiveVectors, Prepared, Resolver, keyed
+from local_rag.ingest.embedding_cache import EmbeddingCache
+from local_rag.ingest.loader import Intake
+from local_rag.ingest.plan import Plan, Todo, plan_from
+from local_rag.ingest.recipe import manifest_of, recipe_of, says_the_same
+from local_rag.ingest.report import Remark, Report
+from local_rag.ingest.snapshot_writer import SnapshotWriter
+from local_rag.settings import Settings
+from local_rag.text.encoding import NotText
+from local_rag.text.language import guess_language
+
+if TYPE_CHECKING:
+    from local_rag.ingest.report import Options, Progress
+
+log = logging.getLogger(__name__)
+DRIFTED = "The embedder embeds differently than for this index; run ingest.py --rebuild"
+
+
+def chosen(settings: Settings, live: Live, on_disk: Scan, *, rebuild: bool) -> Choice:
+    """The embedder of a run. Raises `EmbedderAway` or `RegimeChanged`."""
+    if live.regime and not rebuild:
+        return choose_for_existing(settings, live.regime)
+    return choose_for_new(settings, lambda: is_english(on_disk, settings), live.regime)
+
+
+class Changes:
+    """One run into a store, which is locked. Call `make` or `preview` once, then close it."""
+
+    def __init__(
+        self,
+        snapshots: SnapshotWriter,
+        settings: Settings,
+        choice: Choice,
+        live: Live,
+        options: Options,
+    ) -> None:
+        self._snapshots, self._settings, self._choice = snapshots, settings, choice
+        self._live, self._damage = live.snapshot, live.damage
+        self._roots = {root.name: root for root in settings.roots}
+        # A rebuild starts from nothing, while what it replaces goes on serving readers.
+        self._base = None if options.anew else live.snapshot
+        self._indexed = live.files if self._base else ()
+        self._draft: Draft | None = None
+        self._reference: tuple[float, ...] = ()
+        self._dry_run = options.dry_run
+        self._intake = Intake(settings.max_file_bytes, settings.secrets)
+        self._rebuilding = self._base is None and live.regime is not None
+        self.report = Report(embedder=choice.regime.label, notices=list(choice.notices))
+
+    def make(self, on_disk: Scan, progress: Progress) -> Report:
+        """Does the work and publishes it, if there is any."""
+        plan = self._plan(on_disk)
+        progress.start(len(plan.todo), sum(todo.version.size for todo in plan.todo))
+        with closing(EmbeddingCache(self._snapshots.store.cache)) as cache:
+            try:
+                if plan.todo or not self._base:
+                    self._expect_likeness(cache)
+                self._index(plan, cache, progress)
+                self._publish_if_changed()
+            finally:
+                if self._draft:
+                    self._draft.close()
+                    if not self.report.published:
+                        self._snapshots.discard(self._draft.folder)
+                self._snapshots.prune()  # also of a draft that could not even be begun
+            cache.prune()
+        return self.report
+
+    def close(self) -> None:
+        """Ends the process in which files were converted."""
+        self._intake.close()
+
+    def preview(self, on_disk: Scan) -> Report:
+        """Says what `make` would do, and changes nothing."""
+        plan = self._plan(on_disk)
+        self.report.deleted = len(plan.gone)
+        live = LiveVectors(self._live, self._choice.regime)
+        with closing(live):
+            for file in self._prepared(plan.todo):
+                self._count(file.todo)
+                known = live.known([key for _, key in file.chunks])
+                self.report.embedded += len({key for _, key in file.chunks} - known)
+        return self.report
+
+    def _plan(self, on_disk: Scan) -> Plan:
+        base = self._base.manifest if self._base else None
+        recipe = recipe_of(self._choice.regime.kind, self._settings)
+        plan = plan_from(base, self._indexed, on_disk, recipe)
+        self.report.note(plan)
+        return plan
+
+    def _expect_likeness(self, cache: EmbeddingCache) -> None:
+        """Looks whether the embedder embeds as it did, so that no index mixes two kinds."""
+        if self._choice.embedder is None:
+            return
+        try:
+            now = known_vector(self._choice.embedder)
+        except (EmbedderAway, TextRejected) as error:
+            self._choice = replace(self._choice, embedder=None, away=str(error))
+            return
+        key = KNOWN_GOOD.key(self._choice.regime)
+        then = self._base.manifest.reference if self._base else cache.get([key]).get(key)
+        if then is not None and len(then) and likeness(now, then) < SAME:
+            if self._base:
+                self._choice = replace(self._choice, embedder=None, away=DRIFTED)
+                return
+            log.warning("the embedder has changed: what it embedded before is put away")
+            cache.clear()
+            self._live = None
+        cache.put({key: now})
+        self._reference = tuple(float(x) for x in now)
+
+    def _index(self, plan: Plan, cache: EmbeddingCache, progress: Progress) -> None:
+        for record in plan.gone:
+            self._writable().remove(record.number)
+            self.report.deleted += 1
+        regime = self._choice.regime
+        with closing(LiveVectors(self._live, regime)) as live:
+            resolver = Resolver(
+                self._choice.embedder, regime, cache, live.lookup, self._choice.away
+            )
+            files = self._prepared(plan.todo)
+            for file in resolver.resolve(files) if regime.dimension else files:
+                self.report.embedded = resolver.embedded
+                if file.failure and resolver.away and self._rebuilding:
+                    what = f"The rebuild stopped: {resolver.away} The index is as it was."
+                    raise EmbedderAway(what, "Run it again; what is embedded is kept.")
+                self._replace(file)
+                progress.advance(file.version.path, file.version.size, resolver.embedded)
+            self.report.embedded = resolver.embedded
+
+    def _prepared(self, todos: Sequence[Todo]) -> Iterator[Prepared]:
+        """The files that are to be indexed, read again and cut into chunks."""
+        sizing, regime = self._choice.sizing, self._choice.regime
+        for todo in todos:
+            root = self._roots[todo.version.root]
+            read = read_version(root, todo.version, self._settings.max_file_bytes)
+            if isinstance(read, Skipped):
+                self.report.skipped.append(read)
+                continue
+            version, content = read
+            document = self._intake.read(version, content.data)
+            if isinstance(document, Skipped):
+                self.report.skipped.append(document)
+                self._drop(todo)
+                continue
+            for text in document.warnings:
+                self.report.warnings.append(Remark(version.root, version.path, text))
+            chunks = chunk_document(document, sizing.budget, sizing.token_starts)
+            yield Prepared(todo, version, document, keyed(document, chunks, regime))
+
+    def _drop(self, todo: Todo) -> None:
+        """A file that was indexed and now is none: `rag: false`, or no text any more."""
+        if todo.old:
+            self.report.deleted += 1
+            if not self._dry_run:
+                self._writable().remove(todo.old.number)
+
+    def _replace(self, file: Prepared) -> None:
+        old = file.todo.old
+        if file.failure:
+            remark = Remark(file.version.root, file.version.path, file.failure)
+            self.report.failed.append(remark)
+            if old and old.lifecycle != file.document.lifecycle:  # retiring never waits
+                document = file.document
+                self._writable().set_lifecycle(
+                    old.number, document.lifecycle, document.superseded_by
+                )
+            return
+        if old:
+            self._writable().remove(old.number)
+        language = guess_language(file.document.text, self._settings.languages)
+        self._writable().add(
+            file.version, file.document, file.chunks, file.ordered_vectors, language
+        )
+        self._count(file.todo)
+        log.debug("indexed %d files", self.report.indexed)
+
+    def _count(self, todo: Todo) -> None:
+        setattr(self.report, todo.change, getattr(self.report, todo.change) + 1)
+
+    def _writable(self) -> Draft:
+        if self._draft is None:
+            self._draft = Draft.begin(self._snapshots, self._choice.regime, self._base)
+        return self._draft
+
+    def _publish_if_changed(self) -> None:
+        if self._draft is None and self._base and not self._damage:
+            manifest = self._manifest(self._base.manifest.counts)
+            if says_the_same(manifest, self._base.manifest):
+                return
+        manifest = self._manifest(self._writable().finish())
+        self._snapshots.publish(self._writable().folder, manifest)
+        self.report.published = self._writable().folder.name
+
+    def _manifest(self, counts: Counts) -> Manifest:
+        reference = self._base.manifest.reference if self._base else self._reference
+        return manifest_of(
+            self._choice.regime, self._settings, counts, self.report, reference=reference
+        )
+
+
+LANGUAGE_SAMPLE = 50  # files
+
+
+def is_english(on_disk: Scan, settings: Settings) -> bool:
+    """Whether at least half of the sample is in English, or in nothing that can be told."""
+    roots = {root.name: root for root in settings.roots}
+    texts = [v for v in on_disk.versions if not (format_of(v.path) or TEXT).module]
+    guesses = []
+    for version in islice(texts, 0, None, max(1, len(texts) // LANGUAGE_SAMPLE)):
+        read = read_version(roots[version.root], version, settings.max_file_bytes)
+        with suppress(NotText):
+            if not isinstance(read, Skipped):
+                guesses.append(guess_language(parse_document(read[1].data).text))
+    return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)

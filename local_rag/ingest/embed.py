@@ -1,0 +1,184 @@
+"""Files in, files with all their vectors out: from the cache, the live index or the embedder.
+
+Batches reach across files, and every vector is in the cache before anything else happens to it.
+Leaves out what becomes of the files (`pipeline`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from local_rag.chunking.chunks import Chunk, halve
+from local_rag.corpus.scan import Version
+from local_rag.documents.document import Document
+from local_rag.embedding.base import Embedder, Vector
+from local_rag.embedding.batches import embed_batch, next_batch
+from local_rag.embedding.identity import Regime
+from local_rag.embedding.input import Passage, passage_of
+from local_rag.errors import EmbedderAway, TextRejected, TextTooLong
+from local_rag.index.catalog import Catalog
+from local_rag.index.snapshots import Snapshot
+from local_rag.index.vector_index import VectorIndex
+from local_rag.ingest.embedding_cache import EmbeddingCache
+from local_rag.ingest.plan import Todo
+
+log = logging.getLogger(__name__)
+Lookup = Callable[[Sequence[bytes]], dict[bytes, Vector]]
+
+
+@dataclass
+class Prepared:
+    """A parsed and chunked file on its way. `failure` says why it cannot be indexed."""
+
+    todo: Todo
+    version: Version
+    document: Document
+    chunks: list[tuple[Chunk, bytes]]
+    vectors: dict[bytes, Vector] = field(default_factory=dict)
+    failure: str = ""
+
+    @property
+    def missing(self) -> list[bytes]:
+        """The keys that have no vector yet."""
+        return [key for _, key in self.chunks if key not in self.vectors]
+
+    @property
+    def ordered_vectors(self) -> list[Vector]:
+        """The vectors in the order of `chunks`; none of them in a keyword-only store."""
+        return [self.vectors[key] for _, key in self.chunks] if self.vectors else []
+
+
+def keyed(document: Document, chunks: Sequence[Chunk], regime: Regime) -> list[tuple[Chunk, bytes]]:
+    """Each chunk with the cache key of its embedding."""
+    return [(chunk, passage_of(document, chunk).key(regime)) for chunk in chunks]
+
+
+class Resolver:
+    """Finds or makes the vectors of files. `embedder` is None where it is away from the start."""
+
+    def __init__(
+        self,
+        embedder: Embedder | None,
+        regime: Regime,
+        cache: EmbeddingCache,
+        live: Lookup,
+        away: str = "",
+    ) -> None:
+        self.embedded = 0
+        self.away = away
+        self._embedder, self._regime, self._cache, self._live = embedder, regime, cache, live
+        self._waiting: deque[Prepared] = deque()
+        self._passages: dict[bytes, Passage] = {}
+
+    def resolve(self, files: Iterable[Prepared]) -> Iterator[Prepared]:
+        """Every file in order, with all its vectors or with its failure."""
+        for file in files:
+            self._enqueue(file)
+            while self._embedder and len(self._passages) >= self._embedder.batch_size:
+                self._embed_next()
+            yield from self._finished()
+        while self._embedder and self._passages:
+            self._embed_next()
+            yield from self._finished()
+        for file in self._waiting:
+            file.failure = file.failure or (self.away if file.missing else "")
+            yield file
+
+    def _enqueue(self, file: Prepared) -> None:
+        self._waiting.append(file)
+        file.vectors.update(self._cache.get(dict.fromkeys(file.missing)))
+        if file.missing:
+            file.vectors.update(self._live(file.missing))
+        for chunk, key in file.chunks:
+            if key not in file.vectors:
+                self._passages[key] = passage_of(file.document, chunk)
+
+    def _finished(self) -> Iterator[Prepared]:
+        while self._waiting and (self._waiting[0].failure or not self._waiting[0].missing):
+            yield self._waiting.popleft()
+
+    def _embed_next(self) -> None:
+        assert self._embedder is not None
+        keys = next_batch(self._embedder, self._passages)
+        try:
+            outcomes = embed_batch(self._embedder, [self._passages[key] for key in keys])
+        except EmbedderAway as error:
+            self._embedder, self.away = None, str(error)
+            return
+        vectors = {}
+        for key, outcome in zip(keys, outcomes, strict=True):
+            del self._passages[key]
+            if isinstance(outcome, TextTooLong):
+                self._split(key)
+            elif isinstance(outcome, TextRejected):
+                self._fail(key, str(outcome))
+            else:
+                vectors[key] = outcome
+        self.embedded += len(vectors)
+        self._cache.put(vectors)
+        log.debug("embedded %d chunks", self.embedded)
+        for file in self._waiting:
+            file.vectors.update({key: vectors[key] for _, key in file.chunks if key in vectors})
+
+    def _fail(self, key: bytes, why: str) -> None:
+        for file in self._waiting:
+            for chunk, other in file.chunks:
+                if other == key:
+                    file.failure = f"lines {chunk.first_line}-{chunk.last_line}: {why}"
+
+    def _split(self, key: bytes) -> None:
+        """Puts the halves of a chunk that is too long in its place, and looks for theirs."""
+        for file in [f for f in self._waiting if any(k == key for _, k in f.chunks)]:
+            chunks: list[tuple[Chunk, bytes]] = []
+            for chunk, other in file.chunks:
+                if other != key:
+                    chunks.append((chunk, other))
+                elif len(chunk.text) < 2:
+                    file.failure = "one character is too long for the embedder"
+                else:
+                    halves = halve(chunk, file.document.text)
+                    chunks += keyed(file.document, halves, self._regime)
+            file.chunks = chunks
+            file.vectors.update(self._cache.get(file.missing))
+            for chunk, other in chunks:
+                if other not in file.vectors and not file.failure:
+                    self._passages.setdefault(other, passage_of(file.document, chunk))
+
+
+class LiveVectors:
+    """Vectors that the live snapshot holds, by cache key; none if it is of another regime."""
+
+    def __init__(self, snapshot: Snapshot | None, regime: Regime) -> None:
+        usable = snapshot is not None and regime.dimension and snapshot.manifest.regime == regime
+        self._snapshot = snapshot if usable else None
+        self._catalog: Catalog | None = None
+        self._vectors: VectorIndex | None = None
+
+    def known(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those of the keys that it has a vector for."""
+        return set(self._opened().ids_by_key(keys)) if self._snapshot else set()
+
+    def lookup(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
+        """The vectors of those of the keys that it has."""
+        if self._snapshot is None:
+            return {}
+        ids = self._opened().ids_by_key(keys)
+        if not ids:
+            return {}
+        self._vectors = self._vectors or VectorIndex.open(self._snapshot.chroma)
+        found = self._vectors.vectors(list(ids.values()))
+        return {key: found[id_] for key, id_ in ids.items() if id_ in found}
+
+    def close(self) -> None:
+        """Releases the snapshot's files."""
+        for opened in (self._catalog, self._vectors):
+            if opened:
+                opened.close()
+
+    def _opened(self) -> Catalog:
+        assert self._snapshot is not None
+        self._catalog = self._catalog or Catalog.open(self._snapshot.catalog)
+        return self._catalog

@@ -1,0 +1,50 @@
+"""The word index of one snapshot: SQLite FTS5 over the chunks' terms, ranked by BM25.
+
+FTS5 never sees people's text, only terms made of it, and those only as quoted strings. Leaves
+out how text becomes terms (`terms`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
+from itertools import chain
+
+from local_rag.text.tokenizer import words
+
+# The terms come ready, so the tokenizer must do nothing but split at blanks. `exact` holds the
+# exact terms of all the other columns, which hold stems.
+SCHEMA = r"""
+CREATE VIRTUAL TABLE words USING fts5 (
+    path, title, headings, front, body, exact, tokenize = "ascii tokenchars '_-.:/\@,#+'"
+);
+"""
+
+
+@dataclass(frozen=True)
+class Fields:
+    """What is indexed of a chunk. `front` is the front matter, which its first chunk carries."""
+
+    path: str
+    title: str
+    headings: str
+    front: str
+    body: str
+
+
+def add(connection: sqlite3.Connection, number: int, fields: Fields, language: str) -> None:
+    """Indexes a chunk of a document in `language` under its number."""
+    columns = [list(words(text, language)) for text in astuple(fields)]
+    stems = [" ".join(stem for word in column for stem in word.stems) for column in columns]
+    exact = " ".join(term for word in chain(*columns) for term in word.exact)
+    connection.execute(
+        "INSERT INTO words (rowid, path, title, headings, front, body, exact)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (number, *stems, exact),
+    )
+
+
+def remove(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+    """Takes chunks out of the index."""
+    connection.executemany("DELETE FROM words WHERE rowid = ?", [(n,) for n in numbers])

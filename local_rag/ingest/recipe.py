@@ -1,0 +1,64 @@
+"""What a generation of the index is made by and says of itself: its recipe and its manifest.
+
+Leaves out how the manifest is kept (`manifest`).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+
+from local_rag.chunking.sizes import budget_of
+from local_rag.corpus.git import revision
+from local_rag.embedding.identity import Regime
+from local_rag.index.manifest import Counts, Manifest, RootState
+from local_rag.ingest.report import Report
+from local_rag.settings import Settings
+
+RECIPE = "5"  # raise it when the same bytes would be indexed otherwise
+
+
+def recipe_of(kind: str, settings: Settings) -> str:
+    """What decides, beside a file's bytes, how it is indexed for an embedder of that kind."""
+    sizes = "-".join(str(n) for n in asdict(budget_of(kind)).values())
+    stemmer = f"snowball-{importlib.metadata.version('snowballstemmer')}"
+    return "/".join([RECIPE, sizes, stemmer, settings.secrets, *settings.languages])
+
+
+def manifest_of(
+    regime: Regime, settings: Settings, counts: Counts, report: Report,
+    *, reference: tuple[float, ...], known: Sequence[RootState] = (),
+) -> Manifest:  # fmt: skip
+    """The manifest of what holds `counts` after the run of `report`, which learns of them too.
+
+    A root that is still at the commit of `known` is as clean as it was: its documents have not
+    changed, and what else has is no reason to publish anything.
+    """
+    report.files, report.chunks = counts.files, counts.chunks
+    roots = []
+    before = {state.path: (state.commit, state.dirty) for state in known}
+    for root in settings.roots:
+        files, chunks = counts.by_root.get(root.name, (0, 0))
+        commit, dirty = revision(root.path, known=before.get(str(root.path), ("", False)))
+        roots.append(RootState(root.name, str(root.path), commit, dirty, files, chunks))
+    report.roots = tuple(roots)
+    return Manifest(
+        regime=regime,
+        recipe=recipe_of(regime.kind, settings),
+        roots=tuple(roots),
+        files=counts.files,
+        chunks=counts.chunks,
+        superseded_chunks=counts.superseded_chunks,
+        slots=counts.slots,
+        pending=len(report.failed),
+        reference=reference,
+        report=report.lasting(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def says_the_same(manifest: Manifest, old: Manifest) -> bool:
+    """Whether two manifests differ in nothing but when they were made."""
+    return replace(manifest, created=old.created, seals=old.seals) == old

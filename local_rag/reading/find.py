@@ -1,0 +1,122 @@
+"""The indexed file that a name means: its path, `root:path`, any unique end of it, or its alias.
+
+Only names in the catalogue count, so no spelling of a path leads anywhere else. Leaves out what a
+spelling means (`naming`).
+"""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from local_rag.errors import DocumentNotFound
+from local_rag.index.catalog import FileRecord
+from local_rag.index.live_index import OpenIndex
+from local_rag.index.paths import Meant, meant
+from local_rag.text.sanitize import one_line, spelled_call
+from local_rag.text.trim import shorten
+
+NAMED = 8  # candidates that an error lists
+LONGEST_GUESS = 200  # characters of a name for which the nearest are looked up
+LIKELY = 200  # names that are compared in full
+ECHO = 120  # bytes of a name in an error
+Name = tuple[str, str]
+"""Root and path."""
+
+
+def find_file(index: OpenIndex, wanted: str) -> FileRecord:
+    """The indexed file that `wanted` names: by path, `root:path`, the end of its path, or an alias.
+
+    Raises:
+        DocumentNotFound: none or several go by it; the text names them or the nearest.
+    """
+    names = index.catalog.names()
+    plain = meant(wanted, index.snapshot.manifest.roots)
+    # Two names may differ in their Unicode form alone: as it is written comes first.
+    for found in _readings(index, names, wanted, plain) if wanted else ():
+        if len(found) == 1:
+            record = index.catalog.file(*found[0])
+            assert record
+            return record
+        if found:
+            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+            listed = ", ".join(map(shown, found[:NAMED]))
+            raise DocumentNotFound(f"{_echo(wanted)} is ambiguous.", f"Say which: {listed}{more}.")
+    what = f"No indexed document has the path {_echo(wanted)}."
+    raise DocumentNotFound(what, _remedy(names, wanted, plain))
+
+
+def _readings(
+    index: OpenIndex, names: list[Name], wanted: str, plain: Meant
+) -> Iterator[list[Name]]:
+    """The names that a text stands for, by one reading after the other."""
+    either = {wanted, unicodedata.normalize("NFC", wanted)}
+    below = [name for name in names if plain.root in (None, name[0])]
+    yield list(_exact(names, {wanted}))
+    yield list(_exact(names, either))
+    yield [name for name in below if plain.path == name[1]]
+    yield list(_by_end(names, either))
+    yield list(_by_end(below, {plain.path}))
+    yield list(_by_alias(index.catalog.aliases(), wanted))
+
+
+def _remedy(names: list[Name], wanted: str, plain: Meant) -> str:
+    folder = f"{plain.path.rstrip('/')}/"
+    if folder != "/" and any(name[1].startswith(folder) for name in names):
+        return f"It is a folder: {spelled_call('list_files', glob=one_line(wanted))}."
+    near = ", ".join(nearest(names, plain.path))
+    return f"Did you mean {near}?" if near else "Use a path from search_corpus or list_files."
+
+
+def shown(name: Name) -> str:
+    """`root:path` as one line."""
+    return one_line(f"{name[0]}:{name[1]}")
+
+
+def nearest(names: Iterable[Name], wanted: str) -> list[str]:
+    """Up to three names that are most like `wanted`, whatever its case or Unicode form."""
+    if not wanted or len(wanted) > LONGEST_GUESS:
+        return []
+    by_key: dict[str, list[str]] = {}
+    asked = _key(wanted)
+    by_path = "/" in asked
+    for root, path in names:
+        key = _key(path if by_path else path.rpartition("/")[2])
+        by_key.setdefault(key, []).append(shown((root, path)))
+    asked = asked.partition(":")[2] or asked
+    keys = difflib.get_close_matches(asked, _likely(by_key, asked), n=3, cutoff=0.7)
+    return [name for key in keys for name in by_key[key]][:3]
+
+
+def _likely(keys: Iterable[str], asked: str) -> list[str]:
+    """The keys that share most pairs of letters: comparing 30,000 names in full takes 10 s."""
+    pairs = {asked[i : i + 2] for i in range(len(asked) - 1)} or {asked}
+    scored = ((sum(p in key for p in pairs) - abs(len(key) - len(asked)) / 2, key) for key in keys)
+    return [key for _, key in heapq.nlargest(LIKELY, scored)]
+
+
+def _exact(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
+    return (n for n in names if spellings & {n[1], f"{n[0]}:{n[1]}", one_line(n[1]), shown(n)})
+
+
+def _by_end(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
+    ends = tuple(f"/{spelling}" for spelling in spellings)
+    return (name for name in names if name[1].endswith(ends))
+
+
+def _by_alias(aliases: Iterable[tuple[str, str, tuple[str, ...]]], wanted: str) -> Iterable[Name]:
+    """Those that have `wanted` among their other names, in any case, alone or with their root."""
+    asked = _key(wanted)
+    for root, path, names in aliases:
+        if {asked} & {key for name in names for key in (_key(name), _key(f"{root}:{name}"))}:
+            yield root, path
+
+
+def _key(path: str) -> str:
+    return unicodedata.normalize("NFC", path).casefold().replace("\\", "/")
+
+
+def _echo(wanted: str) -> str:
+    return f"'{shorten(one_line(wanted), ECHO)}'"

@@ -1,0 +1,143 @@
+"""Finds a pattern in the lines of indexed texts, within a time that no pattern can exceed.
+
+Expressions are run by RE2, which takes time linear in the text; it is an extra, loaded when first
+needed. Looks at the texts as indexed, never at the files: those may have changed or be secret by
+now, and reading them is no faster.
+"""
+
+from __future__ import annotations
+
+import bisect
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from local_rag.errors import BadArgument
+from local_rag.index.catalog import Catalog, FileRecord
+from local_rag.text.lines import line_starts
+
+SECONDS = 5.0
+PIECE = 100_000  # characters between two looks at the clock
+MEMORY = 8 << 20  # bytes that RE2 may take for an expression; with 2 MB some took 20 times as long
+INSTALL = "Run: python -m pip install -r requirements/regex.txt. Or search without regex."
+Spans = Callable[[str], Iterable[tuple[int, int]]]
+"""Where a pattern is first in each line of a text, in order."""
+
+
+@dataclass(frozen=True)
+class LineMatch:
+    """A line that matches, from 1, and where in the text its first match is."""
+
+    line: int
+    start: int
+    end: int
+
+
+@dataclass
+class GrepMatches:
+    """Matches by file, as many as were wanted, and the counts of all."""
+
+    files: list[tuple[FileRecord, str, list[LineMatch]]] = field(default_factory=list)
+    total: int = 0
+    total_files: int = 0
+    searched: int = 0
+    stopped: bool = False
+
+
+def spans_of(pattern: str, *, regex: bool, case_sensitive: bool) -> Spans:
+    """What finds `pattern` within lines.
+
+    Raises:
+        BadArgument: it is empty, spans lines, is no expression, or RE2 is not installed.
+    """
+    if not pattern:
+        raise BadArgument("Argument 'pattern' is empty.", "Pass what is to be found.")
+    if regex:
+        return _expression(pattern, case_sensitive)
+    if "\n" in pattern:
+        raise BadArgument("The pattern has a line break.", "Look for one line of it.")
+    literal = re.compile(re.escape(pattern), 0 if case_sensitive else re.IGNORECASE)
+
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        start = 0
+        while match := literal.search(text, start):
+            yield match.span()
+            start = text.find("\n", match.end()) + 1 or len(text) + 1
+
+    return spans
+
+
+def _expression(pattern: str, case_sensitive: bool) -> Spans:
+    try:
+        import re2
+    except ImportError:
+        raise BadArgument("Regular expressions need google-re2.", INSTALL) from None
+    options = re2.Options()
+    options.never_nl, options.log_errors, options.max_mem = True, False, MEMORY
+    options.case_sensitive = case_sensitive
+    try:
+        compiled = re2.compile(f"(?m){pattern}".encode(), options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else ""
+        said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        what = f"The pattern is no RE2 expression: {said.replace('(?m)', '', 1)}."
+        raise BadArgument(what, "Correct it, or search without regex.") from None
+
+    # RE2 works on UTF-8, and its wrapper makes that of a text anew at every search. `\C` is a byte.
+    def spans(text: str) -> Iterator[tuple[int, int]]:
+        data, start, known, place = text.encode(), 0, 0, 0
+        while match := compiled.search(data, start):
+            begin, end = match.span()
+            place += len(data[known:begin].decode(errors="ignore"))
+            yield place, place + len(data[begin:end].decode(errors="ignore"))
+            known = begin
+            start = data.find(b"\n", end) + 1 or len(data)
+            if start == len(data):
+                return
+
+    return spans
+
+
+def grep(
+    catalog: Catalog,
+    files: Iterable[FileRecord],
+    spans: Spans,
+    limit: int,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> GrepMatches:
+    """Lines in which `spans` finds something: up to `limit` of them, and how many there are."""
+    found, deadline = GrepMatches(), clock() + SECONDS
+    for file in files:
+        text, kept, count = catalog.text(file.number), [], 0
+        for match in _lines(text, spans, lambda: clock() > deadline):
+            count += 1
+            if found.total + count <= limit:
+                kept.append(match)
+        found.total, found.total_files = found.total + count, found.total_files + (count > 0)
+        if kept:
+            found.files.append((file, text, kept))
+        if clock() > deadline:
+            found.stopped = True
+            break
+        found.searched += 1
+    return found
+
+
+def _lines(text: str, spans: Spans, late: Callable[[], bool]) -> Iterator[LineMatch]:
+    """The first match in each line, until it is late."""
+    base, above = 0, 1
+    while base < len(text) and not late():
+        border = text.find("\n", base + PIECE) + 1 or len(text)
+        piece = text[base:border]
+        starts = line_starts(piece)
+        last = -1
+        for start, end in spans(piece):
+            line = bisect.bisect_right(starts, start) - 1
+            if line != last and (start < len(piece) or not piece.endswith("\n")):
+                yield LineMatch(above + line, base + start, base + end)
+            if late():
+                return
+            last = line
+        base, above = border, above + piece.count("\n")

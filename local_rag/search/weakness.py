@@ -1,0 +1,59 @@
+"""When a match is weak: thresholds, measured for a corpus and embedder or taken from experience.
+
+`tools/calibrate.py` measures them and keeps them beside the index, for the regime they were
+measured in. Leaves out the measuring.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from local_rag.embedding.identity import Regime
+
+FILE = "calibration.json"
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """A hit below both is weak: `cosine` for meaning, `coverage` for the query's words."""
+
+    cosine: float
+    coverage: float
+
+    def is_weak(self, cosine: float | None, coverage: float) -> bool:
+        """Whether neither arm speaks for the hit; `cosine` is None where it is not known."""
+        return coverage < self.coverage and (cosine is None or cosine < self.cosine)
+
+
+# Between the best hits of questions that nothing answers and the right hits of labelled ones,
+# on the sets named in ARCHITECTURE.md.
+DEFAULTS = {
+    "ollama": Thresholds(cosine=0.36, coverage=0.65),
+    "builtin": Thresholds(cosine=0.36, coverage=0.75),
+    "none": Thresholds(cosine=1.0, coverage=0.6),
+}
+
+
+def thresholds_for(store: Path, regime: Regime) -> Thresholds:
+    """What was measured for this regime in this store, else the default for its kind.
+
+    A file that cannot be read counts as none: thresholds only grade an answer.
+    """
+    try:
+        kept = json.loads((store / FILE).read_text(encoding="utf-8"))
+        if kept["regime"] == regime.id:
+            return Thresholds(float(kept["cosine"]), float(kept["coverage"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return DEFAULTS[regime.kind]
+
+
+def keep_thresholds(store: Path, regime: Regime, thresholds: Thresholds) -> None:
+    """Writes measured thresholds beside the index, in one step."""
+    text = json.dumps(asdict(thresholds) | {"regime": regime.id}, indent=1)
+    draft = store / f"{FILE}.new"
+    draft.touch(mode=0o600)  # as everything in the store
+    draft.write_text(text + "\n", encoding="utf-8")
+    draft.replace(store / FILE)

@@ -1,0 +1,187 @@
+"""Indexed documents as MCP resources `corpus://root/path`, and the completion of their names.
+
+A resource is one catalogue entry by exactly its root and path; no spelling leads anywhere else.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+
+from local_rag.errors import BadArgument, DocumentNotFound
+from local_rag.index.catalog import FileRecord
+from local_rag.index.live_index import LiveIndex, OpenIndex
+from local_rag.reading.find import Name, shown
+from local_rag.reading.freshness import state_of
+from local_rag.reading.paging import Place, place_of
+from local_rag.text.sanitize import one_line, safe_text, spelled_call
+from local_rag.text.trim import prefix, shorten, size
+from local_rag.tools.answer import title_of
+from local_rag.tools.answer_size import ANSWER, LARGEST, TITLE
+from local_rag.tools.get_file import banner
+
+SCHEME = "corpus://"
+TEMPLATE = "corpus://{root}/{+path}"
+PAGE = 50  # resources in one answer, of LARGEST bytes
+LONGEST = 100_000  # bytes of one resource, which a person picks to have it whole
+COMPLETED = 50  # names offered for what was typed, in ANSWER bytes
+NAME = 1_000  # bytes of a resource's name, which is for people; its URI is whole
+OF_LIST = 250  # bytes of a list, or of a resource's place and banner, beside what is in it
+
+
+def uri_of(root: str, path: str) -> str:
+    """The URI of a document; everything but letters, digits and `/` is percent-encoded."""
+    return f"{SCHEME}{quote(root, safe='')}/{quote(path, errors='replace')}"
+
+
+def named_by(index: OpenIndex, uri: str) -> FileRecord:
+    """The document of a URI.
+
+    Raises:
+        DocumentNotFound: it names none.
+    """
+    root, slash, path = uri.removeprefix(SCHEME).partition("/")
+    if uri.startswith(SCHEME) and slash:
+        raw = unquote(path)
+        for spelling in (raw, unicodedata.normalize("NFC", raw)):
+            if file := index.catalog.file(unquote(root), spelling):
+                return file
+    what = f"No indexed document has the URI '{shorten(one_line(uri), TITLE)}'."
+    raise DocumentNotFound(what, "Take one of resources/list, or use get_file.")
+
+
+def list_resources(live: LiveIndex, cursor: str | None) -> types.ListResourcesResult:
+    """A page of all documents that are in force.
+
+    Raises:
+        BadArgument: the cursor belongs to no document of this list.
+    """
+    with live.use() as index:
+        return _page(index, cursor)
+
+
+def _page(index: OpenIndex, cursor: str | None) -> types.ListResourcesResult:
+    files = [file for file in index.catalog.files() if file.lifecycle != "superseded"]
+    first = 0
+    if cursor:
+        places = [place for place, file in enumerate(files) if str(file.number) == cursor]
+        if not places:
+            raise BadArgument("The cursor is not one of this list.", "Start again without it.")
+        first = places[0] + 1
+    page: list[types.Resource] = []
+    room = LARGEST - OF_LIST
+    for file in files[first : first + PAGE]:
+        added = _resource(file)
+        room -= size(added.model_dump(mode="json", by_alias=True, exclude_none=True)) + 2
+        if room < 0 and page:
+            break
+        page.append(added)
+    last = first + len(page)
+    return types.ListResourcesResult(
+        resources=page,
+        next_cursor=str(files[last - 1].number) if last < len(files) else None,
+    )
+
+
+def list_templates() -> types.ListResourceTemplatesResult:
+    """The one template that all documents fit."""
+    template = types.ResourceTemplate(
+        name="document",
+        title="An indexed document",
+        uri_template=TEMPLATE,
+        description="A document as it was indexed, by its root's name and its path.",
+        mime_type="text/plain",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
+
+
+def read_resource(live: LiveIndex, uri: str) -> types.ReadResourceResult:
+    """A document's text as indexed, under a banner if it is retired or no longer current.
+
+    Raises:
+        DocumentNotFound: the URI names none.
+        PathRefused: the path leads elsewhere now.
+    """
+    with live.use() as index:
+        return _resource_contents(index, uri)
+
+
+def _resource_contents(index: OpenIndex, uri: str) -> types.ReadResourceResult:
+    file = named_by(index, uri)
+    uri = uri_of(file.root, file.path)
+    lines = "".join(f"[{notice}]\n\n" for notice in banner(file, state_of(index, file)))
+    text = index.catalog.text(file.number)
+    ready, rest = len(text), ""
+    room = LONGEST - size([uri, lines]) - OF_LIST
+    if size(text) > room:
+        kept = len(prefix(text, room - 2 * size(shown((file.root, file.path)))))
+        ready = text.rfind("\n", 0, kept) + 1 or kept
+        rest = f"\n[Cut. The rest: {_call_from(file, place_of(text, ready))}]"
+    content = types.TextResourceContents(
+        uri=uri, mime_type="text/plain", text=lines + safe_text(text[:ready]) + rest
+    )
+    return types.ReadResourceResult(contents=[content])
+
+
+def _call_from(file: FileRecord, place: Place) -> str:
+    return spelled_call(
+        "get_file",
+        path=shown((file.root, file.path)),
+        start_line=place.line,
+        start_column=place.column if place.column > 1 else None,
+    )
+
+
+def complete(live: LiveIndex, params: types.CompleteRequestParams) -> types.CompleteResult:
+    """Roots or paths that continue what was typed; a prompt takes `root:path`."""
+    given = (params.context.arguments if params.context else None) or {}
+    with live.use() as index:
+        found = _continuations(
+            index.catalog.names(),
+            params.argument.name,
+            params.argument.value,
+            given.get("root"),
+            whole_names=isinstance(params.ref, types.PromptReference),
+        )
+    offered: list[str] = []
+    room = ANSWER - OF_LIST
+    for value in found[:COMPLETED]:
+        room -= size(value) + 2
+        if room < 0:
+            break
+        offered.append(value)
+    more = len(offered) < len(found)
+    completion = types.Completion(values=offered, total=len(found), has_more=more)
+    return types.CompleteResult(completion=completion)
+
+
+def _continuations(
+    known: Sequence[Name], argument: str, typed: str, root: str | None, *, whole_names: bool
+) -> list[str]:
+    names = [name for name in known if root in (None, "", name[0])]
+    if argument == "root":
+        return sorted({root for root, _ in names if root.casefold().startswith(typed.casefold())})
+    if argument != "path":
+        return []
+    fits = [name for name in names if _goes_on(name, typed)]
+    return [shown(name) if whole_names else one_line(name[1]) for name in fits]
+
+
+def _goes_on(name: Name, typed: str) -> bool:
+    """Whether the path, `root:path` or the file's name begins as typed."""
+    begun, path = unicodedata.normalize("NFC", typed).casefold(), name[1].casefold()
+    starts = (path, f"{name[0].casefold()}:{path}", path.rpartition("/")[2])
+    return any(start.startswith(begun) for start in starts)
+
+
+def _resource(file: FileRecord) -> types.Resource:
+    return types.Resource(
+        uri=uri_of(file.root, file.path),
+        name=shorten(shown((file.root, file.path)), NAME),
+        title=title_of(file),
+        mime_type="text/plain",
+        size=file.size,
+    )

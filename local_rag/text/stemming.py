@@ -1,0 +1,51 @@
+"""Text to index terms, alike for documents and queries. Pure.
+
+A word gives `stems`, which find it in its other forms and an identifier by its parts, and
+`exact` terms, which find it as it is written and an identifier as a whole. Text in scripts
+without blanks gives pairs of characters. Leaves out how terms are stored and weighed.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from functools import cache
+from typing import Any
+
+import snowballstemmer
+
+from local_rag.text.language import SNOWBALL, word_language
+
+LONGEST = 128  # characters of a term; a longer word is found by its beginning
+PLAIN = str.maketrans({
+    "\u2010": "-", "\u200b": " ", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe",
+    "ß": "ss", "ð": "d", "þ": "th",
+})  # fmt: skip
+# Accents of Latin, Greek and Cyrillic letters, and the vowel points that readers leave out.
+ACCENTS = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0670\u0640]+")
+
+
+def folded(word: str) -> str:
+    """`word` in lower case without accents; й stays, as it is a letter of its own."""
+    decomposed = unicodedata.normalize("NFKD", word.lower().replace("й", "\0"))
+    plain = ACCENTS.sub("", decomposed).replace("\0", "й")
+    return unicodedata.normalize("NFC", plain.translate(PLAIN))
+
+
+def _stem(part: str, language: str) -> str:
+    """The folded stem. The stemmer comes first: it knows letters by their accents."""
+    lower = part.lower()
+    algorithm = SNOWBALL.get(word_language(lower[0], language), "")
+    if algorithm and len(lower) <= LONGEST:
+        with _stemming:
+            lower = _stemmer(algorithm).stemWord(lower)
+    return folded(lower)[:LONGEST]
+
+
+_stemming = threading.Lock()  # a stemmer keeps the word it works on in itself
+
+
+@cache
+def _stemmer(algorithm: str) -> Any:
+    return snowballstemmer.stemmer(algorithm)

@@ -1,0 +1,1 @@
+"""One file per tool: its arguments, result, description and text form."""

@@ -1,0 +1,70 @@
+"""What all answers have in common: notices, and document text that is quoted as such.
+
+A field that has nothing to say is None and is left out of the structured answer (`lean`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel
+
+from local_rag.index.catalog import FileRecord
+from local_rag.text.sanitize import one_line
+from local_rag.text.trim import shorten, size
+from local_rag.tools.answer_size import NOTICE, TITLE
+
+LEAST = 150  # bytes of text without which a passage is not worth showing
+
+
+class Result(BaseModel):
+    """A tool's answer. Each of `notices` is one line about what limits it."""
+
+    notices: list[str]
+
+    def lean(self) -> dict[str, Any]:
+        """The structured answer, without fields that are None."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def markdown(self) -> str:
+        """The answer as readable text."""
+        raise NotImplementedError
+
+    def noticed(self) -> list[str]:
+        """The notices as readable text."""
+        return [f"Notice: {notice}" for notice in self.notices]
+
+
+def quoted(text: str) -> str:
+    """Text of a document, marked as such line by line."""
+    return "\n".join(f"> {line}" for line in text.removesuffix("\n").split("\n"))
+
+
+def notices_of(lines: Sequence[str]) -> list[str]:
+    """Notices, each as one line of limited length."""
+    return [shorten(one_line(line), NOTICE) for line in lines]
+
+
+def title_of(file: FileRecord) -> str:
+    """A document's title, or its file's name."""
+    return shorten(one_line(file.title or file.path.rpartition("/")[2]), TITLE)
+
+
+def retired(file: FileRecord) -> dict[str, str | None]:
+    """What a superseded document's entry says beside what others say."""
+    if file.lifecycle != "superseded":
+        return {}
+    by = shorten(one_line(file.superseded_by), TITLE)
+    return {"lifecycle": "superseded", "superseded_by": by or None}
+
+
+def room_for_texts(result: Result, items: Sequence[Any], room: int) -> int:
+    """The bytes of `room` that the result leaves for the texts of `items`."""
+    texts = [item.text for item in items]
+    for item in items:
+        item.text = ""
+    taken = max(size(result.lean()), size(result.markdown()))
+    for item, text in zip(items, texts, strict=True):
+        item.text = text
+    return room - taken

@@ -1,0 +1,38 @@
+"""How many bytes an answer and each of its parts may have. Pure.
+
+Sizes are bytes of JSON, as a client receives them (`text.trim`).
+"""
+
+from __future__ import annotations
+
+from local_rag.text.trim import cost, shorten
+
+HIT_TEXT = 5_400  # bytes of text of all hits together; their other fields take the rest of ANSWER
+LONGEST_ERROR = 1_200  # bytes of an error's line
+ANSWER = 8_000  # bytes of an answer to default arguments, structured or as text
+LARGEST = 16_000  # bytes of an answer that was asked to be longer
+TITLE = 120  # bytes of a title, a label or the name of a replacement
+TRAIL = 300  # bytes of all headings above a passage
+NOTICE = 400  # bytes of one line that says what limits an answer
+
+
+def trail(headings: list[str]) -> list[str]:
+    """Headings in the room that a trail has; the innermost tell most and are kept."""
+    kept: list[str] = []
+    left = TRAIL
+    for heading in reversed(headings):
+        short = shorten(heading, min(TITLE, left))
+        left -= cost(short) + 4
+        if left < 0:
+            break
+        kept.insert(0, short)
+    return kept
+
+
+def shared_room(sizes: list[int], room: int) -> list[int]:
+    """`room` bytes shared out fairly: who needs less leaves the rest to the others."""
+    shares, left = [0] * len(sizes), max(0, room)
+    for served, i in enumerate(sorted(range(len(sizes)), key=lambda i: sizes[i])):
+        shares[i] = min(sizes[i], left // (len(sizes) - served))
+        left -= shares[i]
+    return shares

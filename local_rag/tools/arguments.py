@@ -1,0 +1,81 @@
+"""A call's arguments: checked against their model, numbers brought into range."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from local_rag.errors import BadArgument
+from local_rag.text.trim import said, shorten
+
+LARGEST_NUMBER = 2**62  # beyond it Python refuses to print some and SQLite to compare
+ECHO = 60  # bytes of a name that is repeated in an error
+LONGEST_NAME = 4_096  # characters of a path, glob, root or tag: what file systems allow
+
+Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool; an unknown one is an error rather than ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True)
+class Clamped:
+    """A number within its range, and a notice where it was not."""
+
+    value: int
+    notices: tuple[str, ...] = ()
+
+
+def clamped(name: str, value: int, low: int, high: int = LARGEST_NUMBER) -> Clamped:
+    """`value` brought into the range `low` to `high`."""
+    taken = min(max(value, low), high)
+    if taken == value:
+        return Clamped(value)
+    return Clamped(taken, (f"{name} {said(value)} is out of range; used {taken}.",))
+
+
+def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> BaseModel:
+    """The arguments as `model`.
+
+    Raises:
+        BadArgument: naming the argument that is wrong, and for an unknown one the nearest.
+    """
+    try:
+        return model.model_validate(_encodable(arguments))
+    except ValidationError as error:
+        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    if first["type"] == "extra_forbidden":
+        known = list(model.model_fields)
+        near = difflib.get_close_matches(name[:ECHO], known, n=1)
+        remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+        raise BadArgument(f"Unknown argument '{shorten(name, ECHO)}'.", remedy)
+    remedy = _described(model, first["loc"])
+    if first["type"] == "missing":
+        raise BadArgument(f"Argument '{name}' is missing.", remedy)
+    raise BadArgument(f"Argument '{name}': {first['msg']}.", remedy)
+
+
+def _described(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """What the argument at fault is."""
+    field = model.model_fields.get(str(location[0])) if location else None
+    return f"It takes: {field.description}" if field and field.description else "Correct it."
+
+
+def _encodable(value: Any) -> Any:
+    """A value from JSON without lone surrogates and endless numbers, which nothing can store."""
+    if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
+        return LARGEST_NUMBER if value > 0 else -LARGEST_NUMBER
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return value

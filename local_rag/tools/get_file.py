@@ -1,0 +1,138 @@
+"""`get_file`: a page of an indexed document, by path.
+
+A page's `text` is the indexed text without the characters that `safe_text` strips (controls,
+direction overrides, the CR of CR LF). Such a character never decides where a page ends, so the
+texts of all pages put together are `safe_text` of the whole.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from local_rag.index.catalog import FileRecord
+from local_rag.reading.find import find_file, shown
+from local_rag.reading.freshness import State, state_of
+from local_rag.reading.paging import Page, Place, read_page
+from local_rag.text.sanitize import one_line, safe_text, spelled_call
+from local_rag.text.trim import shorten, size
+from local_rag.tools.answer import Result, notices_of, retired, title_of
+from local_rag.tools.answer_size import ANSWER, TITLE
+from local_rag.tools.arguments import Arguments, Name, clamped
+from local_rag.tools.tool import Sources, Tool
+
+DESCRIPTION = """\
+Read an indexed document from the start or from a given line, by path, root:path or a unique file
+name. Long documents come in pages; next_call reads the next one. The text is as indexed; state says
+whether the file on disk has changed since or is gone."""
+LEAST_TEXT = 1_000  # bytes of text on a page, even where the path leaves less
+NUMBERS = 120  # bytes that line numbers and the next call's arguments may take
+
+
+class FileArguments(Arguments):
+    """What `get_file` takes."""
+
+    path: Name = Field(description="A path, root:path, or a file name or end of a path if unique.")
+    start_line: int = Field(1, description="First line, counted from 1.")
+    end_line: int | None = Field(None, description="Last line; the end of the file if left out.")
+    start_column: int = Field(
+        1, description="Where to begin in the first line; next_call says when a line is that long."
+    )
+
+
+class FileResult(Result):
+    """Text of a document as indexed. `state` says whether the file on disk is still the same.
+
+    Texts of pages that follow each other by `next_call` make up the whole text.
+    """
+
+    root: str
+    path: str
+    title: str
+    lifecycle: str
+    superseded_by: str | None = None
+    start_line: int
+    start_column: int | None = None
+    end_line: int
+    total_lines: int
+    state: Literal["current", "changed", "gone"]
+    text: str
+    next_call: str | None = None
+
+    def markdown(self) -> str:
+        """The same for a reader."""
+        head = f"{self.root}:{self.path} lines {self.start_line}-{self.end_line}"
+        rest = [f"The rest: {self.next_call}"] if self.next_call else []
+        parts = [f"{head} of {self.total_lines}", *self.noticed(), "", self.text, *rest]
+        return "\n".join(parts)
+
+
+def get_file(sources: Sources, arguments: FileArguments) -> FileResult:
+    """A page of an indexed document.
+
+    Raises:
+        DocumentNotFound: no such document is indexed.
+        PathRefused: its path leads elsewhere now.
+        BadArgument: the document has no such lines.
+    """
+    line = clamped("start_line", arguments.start_line, 1)
+    column = clamped("start_column", arguments.start_column, 1)
+    start = Place(line.value, column.value)
+    with sources.live.use() as index:
+        file = find_file(index, arguments.path)
+        state = state_of(index, file)
+        text = index.catalog.text(file.number)
+        notices = [*index.first_notices, *line.notices, *column.notices, *banner(file, state)]
+    empty = Page(start, start.line, 0, "", Place(1, 2))
+    frame = _result(file, state, empty, notices, arguments.end_line)
+    taken = max(size(frame.lean()), size(frame.markdown())) + NUMBERS
+    page = read_page(text, start, arguments.end_line, max(LEAST_TEXT, ANSWER - taken))
+    return _result(file, state, page, notices, arguments.end_line)
+
+
+def banner(file: FileRecord, state: State) -> list[str]:
+    """What a reader has to know first: that the document is retired, or no longer current."""
+    notices = []
+    if file.lifecycle == "superseded":
+        by = f" by {shorten(one_line(file.superseded_by), TITLE)}" if file.superseded_by else ""
+        notices.append(f"This document is superseded{by}; do not rely on it.")
+    if state == "gone":
+        notices.append("The file is gone from disk; this is its text as indexed.")
+    if state == "changed":
+        notices.append("The file has changed since; this is its text as indexed.")
+    return notices
+
+
+def _result(
+    file: FileRecord, state: State, page: Page, notices: list[str], end: int | None
+) -> FileResult:
+    column = page.first.column
+    return FileResult(
+        root=file.root,
+        path=one_line(file.path),
+        title=title_of(file),
+        lifecycle=file.lifecycle,
+        superseded_by=retired(file).get("superseded_by"),
+        start_line=page.first.line,
+        start_column=column if column > 1 else None,
+        end_line=page.last,
+        total_lines=page.lines,
+        state=state,
+        notices=notices_of(notices),
+        text=safe_text(page.text),
+        next_call=_next_call(file, page.rest, end) if page.rest else None,
+    )
+
+
+def _next_call(file: FileRecord, place: Place, end: int | None) -> str:
+    return spelled_call(
+        "get_file",
+        path=shown((file.root, file.path)),
+        start_line=place.line,
+        end_line=end,
+        start_column=place.column if place.column > 1 else None,
+    )
+
+
+TOOL = Tool("get_file", DESCRIPTION, FileArguments, FileResult, get_file)

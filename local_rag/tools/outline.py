@@ -1,0 +1,113 @@
+"""`outline`: a document's headings with their lines, in pages."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from local_rag.index.live_index import OpenIndex
+from local_rag.reading.find import find_file, shown
+from local_rag.reading.freshness import is_stale
+from local_rag.text.sanitize import one_line, spelled_call
+from local_rag.text.trim import shorten, size
+from local_rag.tools.answer import Result, notices_of, title_of
+from local_rag.tools.answer_size import ANSWER, TITLE
+from local_rag.tools.arguments import Arguments, Name
+from local_rag.tools.tool import Sources, Tool
+
+DESCRIPTION = """\
+The headings of a document with their line ranges (pages of a PDF). Use it to pick what to read with
+get_file instead of reading a long document whole."""
+NEXT_CALL = 80  # bytes of the next call beside the path
+MOST_HEADINGS = 200  # read for one answer, more than fit
+
+
+class OutlineArguments(Arguments):
+    """What `outline` takes."""
+
+    path: Name = Field(description="A path, as for get_file.")
+    start_line: int = Field(1, description="Only headings from this line on.")
+
+
+class OutlineEntry(BaseModel):
+    """A heading, or a page or the like, with the lines that are under it."""
+
+    level: int
+    heading: str
+    start_line: int
+    end_line: int
+
+    def markdown(self) -> str:
+        """The same for a reader."""
+        indent = "  " * (self.level - 1)
+        return f"{indent}- {self.heading} ({self.start_line}-{self.end_line})"
+
+
+class OutlineResult(Result):
+    """What a document holds, in its order. Read on with get_file and the lines of an entry."""
+
+    root: str
+    path: str
+    title: str
+    lifecycle: str
+    stale: bool | None = None
+    total_lines: int
+    chunks: int
+    entries: list[OutlineEntry]
+    next_call: str | None = None
+
+    def markdown(self) -> str:
+        """The same for a reader."""
+        rest = [f"The rest: {self.next_call}"] if self.next_call else []
+        stale = " [STALE]" if self.stale else ""
+        head = f"{self.root}:{self.path} ({self.title}), {self.total_lines} lines{stale}"
+        entries = [entry.markdown() for entry in self.entries]
+        return "\n".join([head, *self.noticed(), *entries, *rest])
+
+
+def outline(sources: Sources, arguments: OutlineArguments) -> OutlineResult:
+    """As many of the headings from a line on as fit.
+
+    Raises:
+        DocumentNotFound: no such document is indexed.
+    """
+    with sources.live.use() as index:
+        return _outline(index, arguments)
+
+
+def _outline(index: OpenIndex, arguments: OutlineArguments) -> OutlineResult:
+    file = find_file(index, arguments.path)
+    text = index.catalog.text(file.number)
+    entries = index.catalog.headings_of(file.number, arguments.start_line, MOST_HEADINGS)
+    notices = list(index.first_notices)
+    if not entries and index.catalog.headings_of(file.number, 1, 1):
+        notices.append("No heading starts that far down.")
+    elif not entries:
+        notices.append("This document has no headings or pages; read it with get_file.")
+    result = OutlineResult(
+        root=file.root,
+        path=one_line(file.path),
+        title=title_of(file),
+        lifecycle=file.lifecycle,
+        stale=is_stale(index, file) or None,
+        total_lines=text.count("\n") + (not text.endswith("\n")),
+        chunks=index.catalog.chunk_count(file.number),
+        entries=[],
+        notices=notices_of(notices),
+    )
+    name = shown((file.root, file.path))
+    room = ANSWER - max(size(result.lean()), size(result.markdown())) - 2 * size(name) - NEXT_CALL
+    for entry in entries:
+        heading = shorten(one_line(entry.heading), TITLE)
+        added = OutlineEntry(
+            level=entry.level, heading=heading,
+            start_line=entry.first_line, end_line=entry.last_line,
+        )  # fmt: skip
+        room -= max(size(added.model_dump()), size(added.markdown())) + 4
+        if room < 0 and result.entries:
+            result.next_call = spelled_call("outline", path=name, start_line=entry.first_line)
+            break
+        result.entries.append(added)
+    return result
+
+
+TOOL = Tool("outline", DESCRIPTION, OutlineArguments, OutlineResult, outline)
