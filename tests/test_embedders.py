@@ -48,7 +48,7 @@ ODD = {
 @pytest.mark.parametrize("name", ODD)
 def test_a_wrong_variable_costs_nobody_who_does_not_need_it(name: str) -> None:
     code = (
-        "import os; from local_rag.embedders.ollama import OllamaEmbedder;"
+        "import os; from local_rag.embedding.ollama import OllamaEmbedder;"
         f"OllamaEmbedder('http://127.0.0.1:9', 'm'); print(os.environ[{name!r}])"
     )
     environment = {key: value for key, value in os.environ.items() if key not in ODD}

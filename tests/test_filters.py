@@ -26,7 +26,7 @@ def paths(corpus: Corpus, ollama: FakeOllama, run: Run, settings: Settings) -> A
 
     def ask(**filters: Any) -> tuple[set[str], list[str]]:
         answer = tools.call("search_corpus", {"query": "alpha", **filters})
-        assert answer.structured is not None, answer.content
+        assert answer.structured is not None, answer.text
         hits = answer.structured["hits"]
         return {hit["path"] for hit in hits}, answer.structured["notices"]
 
@@ -118,7 +118,7 @@ def test_looking_for_superseded_matches_never_costs_the_answer(
     monkeypatch.setattr("local_rag.search.filters.MOST_NUMBERS", 1)
     tools = open_toolset(settings)
     answer = tools.call("search_corpus", {"query": "Capistrano", "path": "in/*"})
-    assert answer.structured is not None, answer.content
+    assert answer.structured is not None, answer.text
     told = "1 superseded documents match; to search them pass include_superseded=True."
     assert told in answer.structured["notices"]
     tools.close()
@@ -149,5 +149,5 @@ def test_a_date_that_is_none_is_refused(paths: Any, settings: Settings) -> None:
     tools = open_toolset(settings)
     answer = tools.call("search_corpus", {"query": "x", "modified_after": "last week"})
     assert answer.is_error
-    assert answer.content[0].text == "'last week' is no date. Write it as 2026-05-31."  # type: ignore[union-attr]
+    assert answer.text == "'last week' is no date. Write it as 2026-05-31."
     tools.close()

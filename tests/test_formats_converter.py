@@ -19,7 +19,7 @@ from local_rag.documents.formats.worker import answer
 
 HTML = FORMATS[".html"]
 ECHO = (
-    "import sys; from local_rag.formats.worker import *\n"
+    "import sys; from local_rag.documents.formats.worker import *\n"
     "while (request := receive(sys.stdin.buffer)) is not None:\n"
     "    if b'hang' in request: import time; time.sleep(600)\n"
     "    if b'crash' in request: import os; os._exit(3)\n"
@@ -113,7 +113,7 @@ def test_whatever_a_parser_raises_is_a_reason(
         raise error
 
     monkeypatch.setattr(webpage, "extract", extract)
-    assert json.loads(answer(b"webpage 10 60\n")) == {"error": said}
+    assert json.loads(answer(b"html 10 60\n")) == {"error": said}
 
 
 def test_a_lone_surrogate_in_a_file_does_not_reach_the_index(converter: Converter) -> None:

@@ -10,6 +10,7 @@ from local_rag.errors import CorpusUnavailable, EmbedderAway, IngestRunning, Reg
 from local_rag.index.catalog import Catalog
 from local_rag.index.snapshots import Store
 from local_rag.index.vector_index import VectorIndex
+from local_rag.ingest.snapshot_writer import SnapshotWriter
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama, Refusal
 
@@ -356,7 +357,10 @@ def test_two_ingests_at_once_are_one_and_a_refusal(
     corpus: Corpus, store: Store, ollama: FakeOllama, run: Run
 ) -> None:
     corpus.write("a.md", "alpha")
-    with store.lock(), pytest.raises(IngestRunning, match="Another ingest is running"):
+    with (
+        SnapshotWriter(store).lock(),
+        pytest.raises(IngestRunning, match="Another ingest is running"),
+    ):
         run()
     assert run().new == 1
 

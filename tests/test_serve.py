@@ -69,8 +69,8 @@ def test_a_limit_out_of_range_is_clamped_and_said(
     assert len(hits_of(result)) == 20
     assert result.structured
     assert result.structured["notices"] == [
-        "limit 1000 is out of range: 20 taken.",
-        "5 more passages match; to see other ones, narrow the query.",
+        "limit 1000 is out of range; used 20.",
+        "5 more passages match; to see others, narrow the query.",
     ]
 
 

@@ -47,7 +47,7 @@ def test_files_are_listed_with_what_one_wants_to_know(call: Call, corpus: Corpus
     assert paths(call("list_files", changed_since="2026-06-01")) == ["old.md"]
     assert paths(call("list_files", sort="size")) == ["old.md", "a/new.md"]
     nothing = call("list_files", root="elsewhere")
-    assert nothing["notices"] == ["No indexed document fits these filters."]
+    assert nothing["notices"] == ["No indexed document matches these filters."]
 
 
 @pytest.mark.parametrize("sort", ["path", "modified", "size", "title"])
@@ -107,7 +107,7 @@ def test_an_outline_follows_the_document_and_is_made_by_ingest(
     run()
     # Parsing is for ingest: a file of 5 MB can take half a minute.
     with monkeypatch.context() as without_parser:
-        without_parser.setattr("local_rag.documents.markup._blocks", None)
+        without_parser.setattr("local_rag.documents.markup.blocks", None)
         headings = [entry["heading"] for entry in call("outline", path="a.md")["entries"]]
     assert headings == ["One", "Two"]
     corpus.write("a.md", "# Three\n\nalpha\n")

@@ -131,9 +131,9 @@ def test_too_many_ids_and_neighbours_are_clamped_and_said(
     run()
     answer = call("fetch", ids=[*ids_of(call, "alpha"), *map(str, range(20))], before=-1, after=99)
     assert answer["notices"][:3] == [
-        "before -1 is out of range: 0 taken.",
-        "after 99 is out of range: 5 taken.",
-        "21 ids are too many: the first 10 taken.",
+        "before -1 is out of range; used 0.",
+        "after 99 is out of range; used 5.",
+        "Too many ids (21): fetched the first 10.",
     ]
     assert call("fetch", ids=[])["error"].startswith("Argument 'ids' is empty.")
 
@@ -294,11 +294,11 @@ def test_a_line_or_column_that_is_not_there_is_said(call: Call, corpus: Corpus, 
         error = call("get_file", path="a.md", end_line=-huge)["error"]
         assert error == "end_line so low is before start_line 1. Swap them."
         page = call("get_file", path="a.md", start_line=-huge)
-        assert page["notices"] == ["start_line that large is out of range: 1 taken."]
+        assert page["notices"] == ["start_line that large is out of range; used 1."]
     page = call("get_file", path="a.md", start_line=-5, start_column=0)
     assert page["notices"] == [
-        "start_line -5 is out of range: 1 taken.",
-        "start_column 0 is out of range: 1 taken.",
+        "start_line -5 is out of range; used 1.",
+        "start_column 0 is out of range; used 1.",
     ]
 
 

@@ -12,8 +12,9 @@ from local_rag.cli.ingest import ingest
 from local_rag.index.catalog import Catalog
 from local_rag.index.checksums import seals_of
 from local_rag.index.snapshots import Store
-from local_rag.index.vector_index import VectorIndex, VectorRecord, vector_records
+from local_rag.index.vector_index import VectorRecord, vector_records
 from local_rag.index.verify import Verdict, verify
+from local_rag.ingest.vector_writer import VectorWriter
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 
@@ -120,7 +121,7 @@ def test_odd_encodings_and_line_ends_are_compared_as_they_were_read(
 def test_a_vector_of_another_length_is_a_finding(
     built: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with closing(VectorIndex.open(built.current().chroma)) as vectors:
+    with closing(VectorWriter.open(built.current().chroma)) as vectors:
         (record, *_) = _records(built)
         vectors.delete([record.id])
         vectors.add([record], [np.full(64, 0.5, dtype=np.float32)])

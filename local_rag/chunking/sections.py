@@ -6,11 +6,11 @@ Leaves out sizes (`chunks`).
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from local_rag.documents.document import Document
-from local_rag.documents.markup import Block, blocks
+from local_rag.documents.markup import Block
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,8 @@ def sections_of(document: Document) -> tuple[list[Section], list[TableSpan]]:
     Text before the first heading is a section of its own.
     """
     text, start = document.text, document.body_start
-    found = [
-        replace(b, start=b.start + start, end=b.end + start)
-        for b in blocks(text[start:], document.syntax)
-    ] or [Block(start, len(text))]
-    tables = [TableSpan(b.start, b.end, b.head_end + start) for b in found if b.head_end]
+    found = document.blocks or [Block(start, len(text))]
+    tables = [TableSpan(b.start, b.end, b.head_end) for b in found if b.head_end]
     groups: list[list[Block]] = [[]]
     for block in found:
         if block.level and groups[-1]:

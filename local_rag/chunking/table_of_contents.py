@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from local_rag.chunking.chunks import Chunk
-from local_rag.documents.document import Document
-from local_rag.documents.markup import Block, blocks
+if TYPE_CHECKING:
+    from local_rag.chunking.chunks import Chunk
+    from local_rag.documents.document import Document
+    from local_rag.documents.markup import Block
 
 
 @dataclass(frozen=True)
@@ -22,17 +24,16 @@ class HeadingRecord:
 
 def contents(document: Document, chunks: Iterable[Chunk]) -> list[HeadingRecord]:
     """The headings of a document; where it has none, its chunks' labels."""
-    text, start = document.text, document.body_start
-    headings = [block for block in blocks(text[start:], document.syntax) if block.heading]
-    return list(_headings(text, start, headings)) or list(_labels(chunks))
+    headings = [block for block in document.blocks if block.heading]
+    return list(_headings(document.text, headings)) or list(_labels(chunks))
 
 
-def _headings(text: str, start: int, headings: list[Block]) -> Iterator[HeadingRecord]:
+def _headings(text: str, headings: list[Block]) -> Iterator[HeadingRecord]:
     lines, at = [], 0
     line = 1
     for block in headings:
-        line += text.count("\n", at, start + block.start)
-        at = start + block.start
+        line += text.count("\n", at, block.start)
+        at = block.start
         lines.append(line)
     end = line + text.count("\n", at) - (text.endswith("\n"))
     lasts = [end] * len(headings)

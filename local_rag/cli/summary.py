@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from local_rag.ingest.report import Report
 from local_rag.text.sanitize import one_line
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 NAMED = 10  # files named for each kind of trouble; --verbose names all
 
@@ -65,11 +65,16 @@ def outcome(report: Report) -> str:
 
 def print_table(report: Report) -> None:
     """Prints the table to stderr."""
+    from rich.console import Console  # a scheduler's runs need none of it
+
     Console(stderr=True).print(table(report))
 
 
 def table(report: Report) -> Table:
     """The counts as a table for a terminal."""
+    from rich.table import Table
+    from rich.text import Text
+
     shown = Table(box=None, pad_edge=False)
     shown.add_column("files", justify="right")
     shown.add_column("what became of them")

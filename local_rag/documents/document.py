@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import bisect
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ from local_rag.documents.front_matter import (
     normalised,
     split_front_matter,
 )
-from local_rag.documents.markup import document_title
+from local_rag.documents.markup import Block, blocks, document_title
 from local_rag.text.encoding import decode
 
 Lifecycle = Literal["active", "superseded"]
@@ -52,6 +52,14 @@ class Document:
     warnings: tuple[str, ...] = ()
     syntax: Syntax = "markdown"
     pages: tuple[tuple[int, str], ...] = ()
+    parsed: tuple[Block, ...] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def blocks(self) -> Sequence[Block]:
+        """The blocks of the body, at their offsets in `text`; parsed once, with the document."""
+        if self.parsed is not None:
+            return self.parsed
+        return blocks(self.text, self.syntax, self.body_start)
 
 
 def parse_document(data: bytes, kind: Format = MARKDOWN) -> Document:
@@ -64,14 +72,19 @@ def parse_document(data: bytes, kind: Format = MARKDOWN) -> Document:
     keys, body_start, odd = split_front_matter(text) if kind.front_matter else ({}, 0, [])
     warnings = [*([decoding] if decoding else []), *odd]
     keys = declared_keys(text, kind.syntax) | keys
-    title = document_title(text[body_start:], kind.syntax) if kind.titled else None
-    return _document(Document(text, body_start, title, syntax=kind.syntax), keys, warnings)
+    parsed = blocks(text, kind.syntax, body_start)
+    title = document_title(text[body_start:], kind.syntax, parsed) if kind.titled else None
+    document = Document(text, body_start, title, syntax=kind.syntax, parsed=parsed)
+    return _document(document, keys, warnings)
 
 
 def document_from(extract: Extract, kind: Format) -> Document:
     """The document that a converter found in a file."""
-    title = extract.title or document_title(extract.text, kind.syntax)
-    document = Document(extract.text, 0, title, syntax=kind.syntax, pages=extract.pages)
+    parsed = blocks(extract.text, kind.syntax)
+    title = extract.title or document_title(extract.text, kind.syntax, parsed)
+    document = Document(
+        extract.text, 0, title, syntax=kind.syntax, pages=extract.pages, parsed=parsed
+    )
     return _document(document, extract.metadata, list(extract.warnings))
 
 

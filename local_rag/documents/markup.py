@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 
 from markdown_it import MarkdownIt
@@ -42,12 +42,16 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark").disable(["inline", "text_join"])
 
 
-def blocks(text: str, syntax: Syntax = "markdown") -> list[Block]:
-    """The top-level blocks of `text` in order, with nothing but blank lines between them."""
-    return list(_blocks(text, syntax))
+def blocks(text: str, syntax: Syntax = "markdown", start: int = 0) -> tuple[Block, ...]:
+    """The top-level blocks of `text` from `start` on, with only blank lines between them."""
+    return tuple(
+        replace(
+            b, start=b.start + start, end=b.end + start, head_end=b.head_end and b.head_end + start
+        )
+        for b in _blocks(text[start:], syntax)
+    )
 
 
-@lru_cache(maxsize=1)  # a document's title, chunks and contents are each asked for in turn
 def _blocks(text: str, syntax: Syntax) -> list[Block]:
     match syntax:
         case "markdown":
@@ -126,14 +130,14 @@ def plain_heading(markup: str) -> str:
     return " ".join(text.split())[:LONGEST_HEADING]
 
 
-def document_title(text: str, syntax: Syntax) -> str | None:
+def document_title(text: str, syntax: Syntax, blocks: Sequence[Block]) -> str | None:
     """The title of a document whose metadata name none.
 
     In Markdown the first level-1 heading; elsewhere the first heading, or what Org declares.
     """
     if syntax == "org" and (match := re.search(r"(?im)^#\+title:[ \t]*(\S.*)$", text)):
         return plain_heading(match[1])
-    for block in blocks(text, syntax):
+    for block in blocks:
         if block.heading and (block.level == 1 or syntax != "markdown"):
             return block.heading
     return None
