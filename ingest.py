@@ -13,13 +13,13 @@ import sys
 # for garbage took a quarter of a run in which nothing had changed.
 gc.set_threshold(300_000)
 
-from local_rag.cli.ingest import ingest  # noqa: E402 - what it imports is looked through as well
+from local_rag.cli.ingest import main  # noqa: E402 - what it imports is looked through as well
 from local_rag.cli.streams import prepare_streams  # noqa: E402
 
 if __name__ == "__main__":
     prepare_streams()
     # What stops a service is told like Ctrl-C: one line, exit code 2, JSON where asked for.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    code = ingest(sys.argv[1:])
+    code = main(sys.argv[1:])
     gc.freeze()  # nor is there any garbage to be found on the way out
     sys.exit(code)

@@ -66,7 +66,7 @@ class TextRejected(RagError):
     """The embedder answered one text with an error or with a vector that can't be used."""
 
 
-class RegimeChanged(RagError):
+class EmbedderChanged(RagError):
     """The store's vectors come from another embedder, model or prefix scheme than the one here."""
 
 

@@ -254,7 +254,7 @@ def unknown_variables() -> list[str]:
     return sorted(name for name in os.environ if name.startswith("RAG_") and name not in known)
 
 
-SHOWN = 60  # characters shown of a value
+SHOWN_CHARS = 60  # characters shown of a value
 
 
 def complaint(fault: Mapping[str, Any], takes: Mapping[str, str], config: Path) -> SettingsError:
@@ -270,7 +270,7 @@ def complaint(fault: Mapping[str, Any], takes: Mapping[str, str], config: Path) 
         where, value = variable, os.environ[variable]
     else:
         where, value = f"{name} in {config}", fault["input"]
-    said = repr(value) if len(repr(value)) <= SHOWN else f"{repr(value)[:SHOWN]}..."
+    said = repr(value) if len(repr(value)) <= SHOWN_CHARS else f"{repr(value)[:SHOWN_CHARS]}..."
     has = f"has the entry {said}" if len(fault["loc"]) > 1 and not variable else f"is {said}"
     return SettingsError(f"{where} {has}.", f"It takes {takes[name]}.")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
 from local_rag.cli.streams import prepare_streams, say
-from local_rag.embedding.choice import for_queries
+from local_rag.embedding.choice import query_embedder_for
 from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import RagError
 from local_rag.index.live_index import LiveIndex, OpenIndex
@@ -130,15 +130,15 @@ def measure(index: OpenIndex, embedder: QueryEmbedder) -> Thresholds:
     """
     cosines, coverages = [], []
     manifest = index.snapshot.manifest
-    default = DEFAULTS[manifest.regime.kind]
+    default = DEFAULTS[manifest.identity.kind]
     for question in QUESTIONS[main_language(index)]:
-        if manifest.regime.dimension:
-            embedder.vector(question, manifest.regime, manifest.reference)  # raises if away
+        if manifest.identity.dimension:
+            embedder.vector(question, manifest.identity, manifest.reference)  # raises if away
         hits = search(index, embedder, Query(question, 10), default).hits
         cosines.append(max((hit.cosine or 0.0 for hit in hits), default=0.0))
         coverages.append(max((hit.coverage for hit in hits), default=0.0))
     coverage = threshold(coverages, COVERAGES)
-    if not manifest.regime.dimension:
+    if not manifest.identity.dimension:
         return Thresholds(default.cosine, coverage)
     return Thresholds(threshold(cosines, COSINES), max(coverage, default.coverage))
 
@@ -149,11 +149,11 @@ def main() -> int:
         settings = load_settings()
         live = LiveIndex(Store(settings.store_dir))
         with closing(live), live.use() as index:
-            regime = index.snapshot.manifest.regime
-            embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
+            identity = index.snapshot.manifest.identity
+            embedder = QueryEmbedder(lambda identity: query_embedder_for(settings, identity))
             found = measure(index, embedder)
-            keep_thresholds(settings.store_dir, regime, found)
-        say(f"{regime.label}: weak below cosine {found.cosine} and coverage {found.coverage}")
+            keep_thresholds(settings.store_dir, identity, found)
+        say(f"{identity.label}: weak below cosine {found.cosine} and coverage {found.coverage}")
     except RagError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

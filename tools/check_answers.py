@@ -31,11 +31,11 @@ from local_rag.cli.streams import prepare_streams, say
 from local_rag.errors import RagError
 from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import OpenIndex
-from local_rag.server.resources import LONGEST, list_resources, read_resource, uri_of
+from local_rag.server.resources import RESOURCE_BYTES, list_resources, read_resource, uri_of
 from local_rag.settings import load_settings
 from local_rag.text.sanitize import safe_text
-from local_rag.text.trim import size
-from local_rag.tools.answer_size import ANSWER, LARGEST
+from local_rag.text.trim import json_size
+from local_rag.tools.answer_size import ANSWER_BYTES, LARGEST_ANSWER_BYTES
 from local_rag.tools.toolset import Toolset, open_toolset
 
 HUGE = 10**9
@@ -70,7 +70,7 @@ class Asker:
         self.tools, self.found = tools, Findings()
         self._tokens_of = tokens_of
 
-    def __call__(self, name: str, cap: int = ANSWER, **arguments: Any) -> dict[str, Any]:
+    def __call__(self, name: str, cap: int = ANSWER_BYTES, **arguments: Any) -> dict[str, Any]:
         """The structured answer; an error is a finding, unless it is about a pattern."""
         call, began = f"{name}({arguments})"[:200], time.perf_counter()
         answer = self.tools.call(name, arguments)
@@ -90,7 +90,7 @@ class Asker:
         return answer
 
     def _count(self, name: str, call: str, forms: list[Any], cap: int, seconds: float) -> None:
-        most = max(map(size, forms))
+        most = max(map(json_size, forms))
         tokens = self._tokens_of(json.dumps(forms[0], ensure_ascii=False))
         self.found.asked[name].append(Asked(call, most, tokens, seconds))
         if most > cap:
@@ -122,7 +122,7 @@ def check_documents(ask: Asker, index: OpenIndex) -> None:
         if [h["start_line"] for h in headings] != [h.first_line for h in stored]:
             ask.found.wrong.append(f"outline of {name}: {len(headings)} of {len(stored)}")
         uri = uri_of(file.root, file.path)
-        ask.resource("resources/read", LONGEST, partial(read_resource, ask.tools.live, uri))
+        ask.resource("resources/read", RESOURCE_BYTES, partial(read_resource, ask.tools.live, uri))
 
 
 def _compare(found: Findings, name: str, text: str, indexed: str) -> None:
@@ -143,7 +143,7 @@ def _on_disk(file: FileRecord) -> str | None:
 def check_lists(ask: Asker, index: OpenIndex) -> None:
     """Follows lists of files and of resources to their ends."""
     count = index.snapshot.manifest.files
-    for limit, cap in ((40, ANSWER), (HUGE, LARGEST)):
+    for limit, cap in ((40, ANSWER_BYTES), (HUGE, LARGEST_ANSWER_BYTES)):
         for sort in ("path", "modified", "size", "title"):
             seen, cursor = 0, ""
             while True:
@@ -157,7 +157,7 @@ def check_lists(ask: Asker, index: OpenIndex) -> None:
     found, place = 0, None
     while True:
         ask_page = partial(list_resources, ask.tools.live, place)
-        resources = ask.resource("resources/list", LARGEST, ask_page)
+        resources = ask.resource("resources/list", LARGEST_ANSWER_BYTES, ask_page)
         found += len(resources["resources"])
         place = resources.get("nextCursor")
         if not place:
@@ -171,7 +171,9 @@ def check_searches(ask: Asker, queries: list[str]) -> None:
     """Searches, fetches all that is found with its neighbours, and greps for what is everywhere."""
     for query in queries:
         hits = ask("search_corpus", query=query).get("hits", [])
-        everything = ask("search_corpus", LARGEST, query=query, limit=HUGE, include_superseded=True)
+        everything = ask(
+            "search_corpus", LARGEST_ANSWER_BYTES, query=query, limit=HUGE, include_superseded=True
+        )
         for ids in ([h["id"] for h in hits], [h["id"] for h in everything.get("hits", [])][:10]):
             if ids:
                 ask("fetch", ids=ids)
@@ -179,7 +181,14 @@ def check_searches(ask: Asker, queries: list[str]) -> None:
     for regex, patterns in ((False, PATTERNS), (True, EXPRESSIONS)):
         for pattern in patterns:
             ask("grep_corpus", pattern=pattern, regex=regex)
-            ask("grep_corpus", LARGEST, pattern=pattern, regex=regex, limit=HUGE, context=HUGE)
+            ask(
+                "grep_corpus",
+                LARGEST_ANSWER_BYTES,
+                pattern=pattern,
+                regex=regex,
+                limit=HUGE,
+                context=HUGE,
+            )
     ask("corpus_status")
 
 

@@ -23,8 +23,8 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
-from local_rag.cli.progress import Shown
-from local_rag.embedding.choice import for_queries
+from local_rag.cli.progress import ProgressDisplay
+from local_rag.embedding.choice import query_embedder_for
 from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import RagError, TextRejected
 from local_rag.index import keyword_index as keywords
@@ -32,7 +32,7 @@ from local_rag.index.live_index import LiveIndex, OpenIndex
 from local_rag.index.snapshots import Store
 from local_rag.ingest.report import Options
 from local_rag.ingest.run import run_ingest
-from local_rag.search.filters import Filters, Scope, scope_of
+from local_rag.search.filters import Filters, Selection, selection_of
 from local_rag.search.hybrid import Mode, query_vector, rank
 from local_rag.settings import Settings, load_settings
 from tools.labelled import MEASURES, LabelledSet, Values, interval, load_set, measure
@@ -63,9 +63,9 @@ def _ranking(
     index: OpenIndex, embedder: QueryEmbedder, query: str, mode: Mode, depth: int = DEPTH
 ) -> tuple[list[str], bool]:
     """The paths, and whether the embedder refused the query."""
-    scope, matches = scope_of(index, Filters()), {}
+    scope, matches = selection_of(index, Filters()), {}
     if mode != "semantic":
-        found = keywords.search(index.catalog, query, depth, scope.files)
+        found = keywords.search_keywords(index.catalog, query, depth, scope.files)
         matches = {match.id: match for match in found}
     cosines = None if mode == "keyword" else _cosines(index, embedder, query, depth, scope)
     ids = [fused.id for fused in rank(index, cosines or {}, matches, mode)]
@@ -76,7 +76,7 @@ def _ranking(
 
 
 def _cosines(
-    index: OpenIndex, embedder: QueryEmbedder, query: str, depth: int, scope: Scope
+    index: OpenIndex, embedder: QueryEmbedder, query: str, depth: int, scope: Selection
 ) -> dict[str, float] | None:
     """The nearest chunks; None where the embedder refuses the query."""
     try:
@@ -106,9 +106,9 @@ def settings_for(labels: LabelledSet, embedder: str, store: Path) -> Settings:
 @contextmanager
 def indexed(settings: Settings) -> Iterator[tuple[OpenIndex, QueryEmbedder]]:
     """The settings' documents, indexed as they are now, and what embeds questions about them."""
-    with Shown() as progress:
+    with ProgressDisplay() as progress:
         run_ingest(settings, Options(), progress)
-    embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
+    embedder = QueryEmbedder(lambda identity: query_embedder_for(settings, identity))
     with closing(LiveIndex(Store(settings.store_dir))) as live, live.use() as index:
         yield index, embedder
 
@@ -122,10 +122,12 @@ def evaluate(
         if missing:
             console.print(f"warning: {len(missing)} labelled documents are not in the index")
         manifest = index.snapshot.manifest
-        chosen = modes or (MODES if manifest.regime.dimension else ["keyword"])
+        chosen = modes or (MODES if manifest.identity.dimension else ["keyword"])
         ranked = {mode: _ranked(labels, index, embedder, mode) for mode in chosen}
         return {
-            "set": labels.folder.name, "embedder": manifest.regime.label, "recipe": manifest.recipe,
+            "set": labels.folder.name,
+            "embedder": manifest.identity.label,
+            "recipe": manifest.recipe,
             "chunks": manifest.chunks, "queries": dict(labels.queries),
             "without_vector": max((found.pop("without_vector") for found in ranked.values()),
                                   key=len),

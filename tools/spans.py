@@ -27,7 +27,7 @@ from local_rag.chunking.sizes import TokenStarts
 from local_rag.embedding.base import Embedder, Vector
 from local_rag.embedding.builtin import BuiltinEmbedder
 from local_rag.embedding.choice import make_embedder
-from local_rag.embedding.input import Passage
+from local_rag.embedding.input import EmbeddingInput
 from local_rag.errors import RagError
 from local_rag.search.hybrid import Query, search
 from local_rag.search.weakness import DEFAULTS
@@ -75,7 +75,7 @@ def by_windows(labels: LabelledSet, embedder: Embedder, token_starts: TokenStart
     pieces = [piece for text in documents for piece in windows(text, token_starts(text))]
     vectors: list[Vector] = []
     for i in range(0, len(pieces), embedder.batch_size):
-        batch = [Passage("", piece) for piece in pieces[i : i + embedder.batch_size]]
+        batch = [EmbeddingInput("", piece) for piece in pieces[i : i + embedder.batch_size]]
         vectors += embedder.embed_documents(batch)
     matrix = np.stack(vectors)
     return {
@@ -88,7 +88,7 @@ def by_search(labels: LabelledSet, settings: Settings, rooms: Mapping[str, int])
     """What the search shows for each query in so many bytes, in at most `TOP` texts."""
     found = {}
     with indexed(settings) as (index, embedder):
-        thresholds = DEFAULTS[index.snapshot.manifest.regime.kind]
+        thresholds = DEFAULTS[index.snapshot.manifest.identity.kind]
         for id_, text in labels.queries.items():
             query = Query(text, TOP, room=rooms[id_])
             answer = search(index, embedder, query, thresholds)

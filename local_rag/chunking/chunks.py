@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from local_rag.chunking.sections import Section, TableSpan, sections_of
-from local_rag.chunking.sizes import Budget, TokenStarts
+from local_rag.chunking.sizes import ChunkBudget, TokenStarts
 from local_rag.documents.document import Document, label_at
 from local_rag.text.lines import line_starts
 
@@ -67,7 +67,9 @@ class _Ruler:
         return min(max(end, span[0] + 1), span[1])
 
 
-def chunk_document(document: Document, budget: Budget, token_starts: TokenStarts) -> list[Chunk]:
+def chunk_document(
+    document: Document, budget: ChunkBudget, token_starts: TokenStarts
+) -> list[Chunk]:
     """The chunks of a document's body, in order. A blank body has none."""
     ruler = _Ruler(document.text, token_starts)
     body = (document.body_start, len(document.text))
@@ -81,7 +83,7 @@ def chunk_document(document: Document, budget: Budget, token_starts: TokenStarts
     return _finish(document, spans, tables)
 
 
-def _is_one_chunk(document: Document, budget: Budget, size: int) -> bool:
+def _is_one_chunk(document: Document, budget: ChunkBudget, size: int) -> bool:
     if document.chunking == "whole":
         return size <= budget.hard
     is_paged = len(document.pages) > 1
@@ -104,7 +106,7 @@ def halve(chunk: Chunk, text: str) -> list[Chunk]:
     return [replace(half, label=chunk.label, context=chunk.context) for half in halves]
 
 
-def _merge_small(sections: list[Section], budget: Budget, ruler: _Ruler) -> list[Section]:
+def _merge_small(sections: list[Section], budget: ChunkBudget, ruler: _Ruler) -> list[Section]:
     """Joins neighbours while one of the two is small and both fit the target together."""
     merged: list[Section] = []
     for section in sections:
@@ -118,12 +120,12 @@ def _merge_small(sections: list[Section], budget: Budget, ruler: _Ruler) -> list
     return merged
 
 
-def _should_join(last: Section, section: Section, budget: Budget, ruler: _Ruler) -> bool:
+def _should_join(last: Section, section: Section, budget: ChunkBudget, ruler: _Ruler) -> bool:
     sizes = ruler.size((last.start, last.end)), ruler.size((section.start, section.end))
     return min(sizes) < budget.small and sum(sizes) <= budget.target
 
 
-def _divide(section: Section, target: int, budget: Budget, ruler: _Ruler) -> list[Span]:
+def _divide(section: Section, target: int, budget: ChunkBudget, ruler: _Ruler) -> list[Span]:
     """The section as spans near `target` tokens; a little more is better than a small rest."""
     span = (section.start, section.end)
     size = ruler.size(span)

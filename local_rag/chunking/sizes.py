@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Budget:
+class ChunkBudget:
     """Chunk sizes in tokens.
 
     A document of up to `whole` stays one chunk; else chunks aim at `target`, and pieces under
@@ -20,14 +20,14 @@ class Budget:
     hard: int
 
 
-ESTIMATED = Budget(target=320, small=80, whole=420, hard=1400)
+ESTIMATED_BUDGET = ChunkBudget(target=320, small=80, whole=420, hard=1400)
 # 222 of text, 32 of the title slot, and [CLS] and [SEP] make the 256 tokens of the built-in model.
-COUNTED = Budget(target=180, small=48, whole=222, hard=222)
+COUNTED_BUDGET = ChunkBudget(target=180, small=48, whole=222, hard=222)
 
 
-def budget_of(kind: str) -> Budget:
+def budget_of(kind: str) -> ChunkBudget:
     """The chunk sizes of a store whose embedder is of that kind."""
-    return COUNTED if kind == "builtin" else ESTIMATED
+    return COUNTED_BUDGET if kind == "builtin" else ESTIMATED_BUDGET
 
 
 TokenStarts = Callable[[str], Sequence[int]]

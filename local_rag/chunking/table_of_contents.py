@@ -22,7 +22,7 @@ class HeadingRecord:
     last_line: int
 
 
-def contents(document: Document, chunks: Iterable[Chunk]) -> list[HeadingRecord]:
+def table_of_contents(document: Document, chunks: Iterable[Chunk]) -> list[HeadingRecord]:
     """The headings of a document; where it has none, its chunks' labels."""
     headings = [block for block in document.blocks if block.heading]
     return list(_headings(document.text, headings)) or list(_labels(chunks))

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 
-from local_rag.cli.log_file import logged_to
-from local_rag.cli.progress import Shown
+from local_rag.cli.log_file import log_to_store
+from local_rag.cli.progress import ProgressDisplay
 from local_rag.cli.streams import say
 from local_rag.cli.summary import outcome, summary
 from local_rag.errors import OutputLost, RagError
@@ -35,10 +35,10 @@ EPILOG = (
     "exit codes: 0 all indexed; 1 finished, some files skipped or failed; 2 nothing done; "
     "3 finished, but the report could not be printed"
 )
-UNTOLD = 3
+REPORT_LOST = 3
 
 
-def ingest(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Runs one ingest and answers its exit code."""
     os.umask(0o077)  # the store holds people's documents: nobody else may read it
     options = _parse(arguments)
@@ -51,7 +51,7 @@ def ingest(arguments: Sequence[str]) -> int:
         return _ingested(options)
     except OutputLost as error:
         _say(f"error: {error}")
-        return UNTOLD
+        return REPORT_LOST
 
 
 def _ingested(options: argparse.Namespace) -> int:
@@ -96,8 +96,8 @@ def _say(line: str) -> None:
 
 def _run(settings: Settings, options: argparse.Namespace) -> Report:
     asked = Options(options.rebuild, options.repair, options.dry_run, options.allow_empty)
-    kept = nullcontext() if options.dry_run else logged_to(settings.store_dir)
-    with kept, Shown() as progress:
+    kept = nullcontext() if options.dry_run else log_to_store(settings.store_dir)
+    with kept, ProgressDisplay() as progress:
         log.info("started: %s", asked)
         report = run_ingest(settings, asked, progress)
         log.info("%s; %d failed", outcome(report), len(report.failed))

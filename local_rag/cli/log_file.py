@@ -17,10 +17,10 @@ from types import TracebackType
 from local_rag.errors import RagError
 from local_rag.ingest.snapshot_writer import make_folder
 
-NAME = "ingest.log"
-SIZE = 500_000  # bytes until it is rotated
-KEPT = 3
-FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
+LOG_FILE = "ingest.log"
+LOG_BYTES = 500_000  # bytes until it is rotated
+OLDER_LOGS = 3
+LINE_FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
 ErrorInfo = (
     tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 )
@@ -38,14 +38,16 @@ class _File(RotatingFileHandler):
 
 
 @contextmanager
-def logged_to(store: Path) -> Iterator[None]:
+def log_to_store(store: Path) -> Iterator[None]:
     """Writes our own records, from INFO on, to the store's log for as long as the block lasts."""
     log = logging.getLogger("local_rag")
     level = log.level
     with suppress(OSError):  # the lock says what is wrong with the folder
         make_folder(store)
-    file = _File(store / NAME, maxBytes=SIZE, backupCount=KEPT, encoding="utf-8", delay=True)
-    file.setFormatter(_Formatter(FORMAT))
+    file = _File(
+        store / LOG_FILE, maxBytes=LOG_BYTES, backupCount=OLDER_LOGS, encoding="utf-8", delay=True
+    )
+    file.setFormatter(_Formatter(LINE_FORMAT))
     file.setLevel(logging.INFO)
     if not log.isEnabledFor(logging.INFO):
         log.setLevel(logging.INFO)

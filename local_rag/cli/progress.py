@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-MANY = 10  # files from which on plain lines are worth while
+MANY_FILES = 10  # files from which on plain lines are worth while
 
 
-class Shown:
+class ProgressDisplay:
     """Progress for a person, or for a log."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Shown:
         self._files = self._done = self._tenths = 0
         self._since = time.monotonic()
 
-    def __enter__(self) -> Shown:
+    def __enter__(self) -> ProgressDisplay:
         return self
 
     def __exit__(
@@ -52,7 +52,7 @@ class Shown:
             self._bar.update(self._task, advance=1, rate=rate)
             return
         tenths = 10 * self._done // self._files
-        if tenths > self._tenths and self._files >= MANY:
+        if tenths > self._tenths and self._files >= MANY_FILES:
             self._tenths = tenths
             print(f"indexed {self._done} of {self._files} files", file=sys.stderr)
 

@@ -11,12 +11,12 @@ from local_rag.text.sanitize import one_line
 if TYPE_CHECKING:
     from rich.table import Table
 
-NAMED = 10  # files named for each kind of trouble; --verbose names all
+MOST_NAMED = 10  # files named for each kind of trouble; --verbose names all
 
 
 def summary(report: Report, *, verbose: bool = False, counts: bool = True) -> Iterator[str]:
     """The report as lines for a person, but for its outcome; `counts` adds those by reason."""
-    limit = None if verbose else NAMED
+    limit = None if verbose else MOST_NAMED
     skipped = [(s.root, s.path, s.reason) for s in report.skipped if s.wanted]
     secrets = [(s.root, s.path, s.reason) for s in report.skipped if s.secret]
     yield from _listed("failed", [(r.root, r.path, r.text) for r in report.failed], limit)

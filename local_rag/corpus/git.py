@@ -9,12 +9,12 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-SECONDS = 60.0
+GIT_SECONDS = 60.0
 # A corpus is data: no hook or monitor that its configuration names may run.
 SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}")
 
 
-def run_git(folder: Path, *arguments: str, seconds: float = SECONDS) -> bytes | None:
+def run_git(folder: Path, *arguments: str, seconds: float = GIT_SECONDS) -> bytes | None:
     """What git prints when run in `folder`; None without git, or where it fails or hangs."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     try:
@@ -36,7 +36,7 @@ def is_in_repository(folder: Path) -> bool:
     return any((parent / ".git").exists() for parent in (folder, *folder.parents))
 
 
-class Listing:
+class GitListing:
     """What git lists in one repository, by path from the root.
 
     A repository inside is one entry, with `/` at its end unless it is a submodule.
@@ -68,7 +68,7 @@ class Listing:
         return key in self._folders or key in self._files or key[:-1] in self._files
 
 
-def list_repository(folder: Path, prefix: str) -> Listing | None:
+def list_repository(folder: Path, prefix: str) -> GitListing | None:
     """What git tracks or would add below `folder`, whose path from the root is `prefix`.
 
     None where git has no say: outside a repository, without git, or in a folder that the
@@ -77,11 +77,11 @@ def list_repository(folder: Path, prefix: str) -> Listing | None:
     out = run_git(folder, "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     if out is None or (not out and not (folder / ".git").exists()):
         return None
-    return Listing(os.fsdecode(out).rstrip("\0").split("\0") if out else (), prefix)
+    return GitListing(os.fsdecode(out).rstrip("\0").split("\0") if out else (), prefix)
 
 
-def revision(
-    folder: Path, seconds: float = SECONDS, known: tuple[str, bool] = ("", False)
+def git_revision(
+    folder: Path, seconds: float = GIT_SECONDS, known: tuple[str, bool] = ("", False)
 ) -> tuple[str, bool]:
     """The commit of `folder` (40 hex digits, or empty) and whether files below it differ.
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-NAME = ".ragignore"
-LARGEST = 1_000_000  # bytes
+IGNORE_FILE = ".ragignore"
+LARGEST_IGNORE_FILE = 1_000_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class IgnoreFile:
 
     prefix: str
     spec: GitIgnoreSpec
-    name: str = NAME
+    name: str = IGNORE_FILE
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class Ignores:
         return False
 
 
-def parse_ignores(data: bytes, prefix: str, name: str = NAME) -> tuple[IgnoreFile, list[int]]:
+def parse_ignores(
+    data: bytes, prefix: str, name: str = IGNORE_FILE
+) -> tuple[IgnoreFile, list[int]]:
     """An ignore file's patterns, and the numbers of the lines that are no pattern."""
     from pathspec import GitIgnoreSpec  # most people have no such file
 
@@ -83,8 +85,8 @@ def _is_pattern(line: str) -> bool:
 def ignores_beside(store: Path) -> tuple[Ignores, Sequence[int]]:
     """The ignore file for all roots and its bad lines; nothing where there is none."""
     try:
-        with (store.parent / NAME).open("rb") as file:
-            data = file.read(LARGEST)
+        with (store.parent / IGNORE_FILE).open("rb") as file:
+            data = file.read(LARGEST_IGNORE_FILE)
     except OSError:
         return Ignores(), ()
     parsed, bad = parse_ignores(data, "")

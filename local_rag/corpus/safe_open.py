@@ -18,10 +18,10 @@ OPEN_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 )
 SEPARATOR = os.sep
-ATTEMPTS = 3  # at reading a file that is being written to
+READ_ATTEMPTS = 3  # at reading a file that is being written to
 
 
-class Content(NamedTuple):
+class FileContent(NamedTuple):
     """A file's bytes with the size and modification time (ns) they had when read."""
 
     data: bytes
@@ -29,7 +29,7 @@ class Content(NamedTuple):
     mtime_ns: int
 
 
-def read_inside(root: Path, location: Path, max_bytes: int) -> Content:
+def read_inside(root: Path, location: Path, max_bytes: int) -> FileContent:
     """Reads a regular file that lies inside `root` without passing any link on the way.
 
     Raises:
@@ -45,7 +45,7 @@ def read_inside(root: Path, location: Path, max_bytes: int) -> Content:
         os.close(handle)
 
 
-class Files:
+class SafeFolder:
     """Reads many files of one root, folder by folder. Close it.
 
     Each folder is opened and looked at once, and its files by their names in it: no link can slip
@@ -56,7 +56,7 @@ class Files:
         self._root = root
         self._folder, self._handle = "", -1
 
-    def read(self, location: str, max_bytes: int) -> Content:
+    def read(self, location: str, max_bytes: int) -> FileContent:
         """As `read_inside`."""
         at = location.rfind(SEPARATOR)
         if location[:at] != self._folder:
@@ -111,13 +111,13 @@ def _true_path(handle: int, location: str) -> str:
         return os.path.realpath(location)
 
 
-def _content(handle: int, name: str, max_bytes: int) -> Content:
+def _content(handle: int, name: str, max_bytes: int) -> FileContent:
     """The bytes as they were at one moment, as an editor may be writing to the file just now.
 
     One that never stands still, such as a log, is taken as it comes: the next run reads it again.
     """
     status = os.fstat(handle)
-    for _ in range(ATTEMPTS):
+    for _ in range(READ_ATTEMPTS):
         size, mtime_ns = status.st_size, status.st_mtime_ns
         if not stat.S_ISREG(status.st_mode):
             raise PathRefused(f"{name} is no longer a file.", "Run ingest.py.")
@@ -128,7 +128,7 @@ def _content(handle: int, name: str, max_bytes: int) -> Content:
         if status.st_mtime_ns == mtime_ns and status.st_size == size:
             break
         os.lseek(handle, 0, os.SEEK_SET)
-    return Content(data, size, mtime_ns)
+    return FileContent(data, size, mtime_ns)
 
 
 def _read(handle: int, size: int) -> bytes:

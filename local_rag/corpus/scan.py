@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from local_rag.corpus.safe_open import Content, Files, read_inside
-from local_rag.corpus.walk import Found, Scope, Skipped, walk
+from local_rag.corpus.safe_open import FileContent, SafeFolder, read_inside
+from local_rag.corpus.walk import FoundFile, SkippedFile, WalkScope, walk
 from local_rag.documents.formats.registry import HEAVY
 from local_rag.errors import CorpusUnavailable, PathRefused
 from local_rag.settings import Root
 
 
-class Version(NamedTuple):
+class FileVersion(NamedTuple):
     """Where a file lay and what it was when it was read. Made as often as an `Entry`."""
 
     root: str
@@ -30,7 +30,7 @@ class Version(NamedTuple):
     mtime_ns: int
 
 
-Read = Callable[[str, int], Content]
+Read = Callable[[str, int], FileContent]
 """Reads the file at a location, of up to so many bytes."""
 
 
@@ -38,33 +38,33 @@ Read = Callable[[str, int], Content]
 class Scan:
     """Every readable document with its version, and what was skipped."""
 
-    versions: tuple[Version, ...]
-    skipped: tuple[Skipped, ...]
+    versions: tuple[FileVersion, ...]
+    skipped: tuple[SkippedFile, ...]
 
 
-def scan(roots: Sequence[Root], max_bytes: int, scope: Scope = Scope()) -> Scan:  # noqa: B008
+def scan(roots: Sequence[Root], max_bytes: int, scope: WalkScope = WalkScope()) -> Scan:  # noqa: B008
     """Walks the roots and hashes every document.
 
     Raises:
         CorpusUnavailable: a root is missing or cannot be listed.
     """
-    versions: list[Version] = []
-    skipped: list[Skipped] = []
+    versions: list[FileVersion] = []
+    skipped: list[SkippedFile] = []
     for root in roots:
-        with closing(Files(root.path)) as files:
+        with closing(SafeFolder(root.path)) as files:
             for item in _listing(root, scope):
-                if isinstance(item, Skipped):
+                if isinstance(item, SkippedFile):
                     skipped.append(item)
                     continue
                 content = _content(files.read, item, max_bytes)
-                if isinstance(content, Skipped):
+                if isinstance(content, SkippedFile):
                     skipped.append(content)
                 else:
                     versions.append(_version(item, content))
     return Scan(tuple(versions), tuple(skipped))
 
 
-def _listing(root: Root, scope: Scope) -> Iterable[Found | Skipped]:
+def _listing(root: Root, scope: WalkScope) -> Iterable[FoundFile | SkippedFile]:
     try:
         yield from walk(root, scope)
     except OSError as error:
@@ -73,19 +73,21 @@ def _listing(root: Root, scope: Scope) -> Iterable[Found | Skipped]:
 
 
 def read_version(
-    root: Root, found: Found | Version, max_bytes: int
-) -> tuple[Version, Content] | Skipped:
+    root: Root, found: FoundFile | FileVersion, max_bytes: int
+) -> tuple[FileVersion, FileContent] | SkippedFile:
     """A document's version and bytes, or why it cannot be read."""
     content = _content(lambda at, most: read_inside(root.path, Path(at), most), found, max_bytes)
-    return content if isinstance(content, Skipped) else (_version(found, content), content)
+    return content if isinstance(content, SkippedFile) else (_version(found, content), content)
 
 
-def _version(found: Found | Version, content: Content) -> Version:
+def _version(found: FoundFile | FileVersion, content: FileContent) -> FileVersion:
     digest = hashlib.sha256(content[0]).hexdigest()
-    return Version(found[0], found[1], found[2], digest, content[1], content[2])
+    return FileVersion(found[0], found[1], found[2], digest, content[1], content[2])
 
 
-def _content(read: Read, found: Found | Version, max_bytes: int) -> Content | Skipped:
+def _content(
+    read: Read, found: FoundFile | FileVersion, max_bytes: int
+) -> FileContent | SkippedFile:
     path = found[1]
     try:
         return read(found[2], max_bytes * HEAVY.get(path[path.rfind(".") :].lower(), 1))
@@ -95,4 +97,4 @@ def _content(read: Read, found: Found | Version, max_bytes: int) -> Content | Sk
         reason = str(error)
     except OSError as error:
         reason = f"unreadable: {error.strerror}"
-    return Skipped(found[0], path, reason, wanted=True)
+    return SkippedFile(found[0], path, reason, wanted=True)

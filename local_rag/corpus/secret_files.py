@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 BY_NAME = "secret file by its name"
-NAMES = frozenset({
+SECRET_NAMES = frozenset({
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
     ".netrc", "_netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
     ".htpasswd", ".dockercfg", ".vault-token", ".boto", ".s3cfg", ".terraformrc", ".envrc",
@@ -14,26 +14,26 @@ NAMES = frozenset({
     "wallet.dat", "key3.db", "key4.db", "logins.json", "login data",
     ".bash_history", ".zsh_history", ".psql_history", ".mysql_history", ".python_history",
 })  # fmt: skip
-SUFFIXES = (
+SECRET_SUFFIXES = (
     ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdb", ".kdbx", ".ppk", ".ovpn",
     ".env", ".tfstate", ".tfvars", ".tfvars.json", ".agekey",
 )  # fmt: skip
-SHAPES = re.compile(
+SECRET_SHAPES = re.compile(
     r"\.env(\.(?!example$|sample$|template$|dist$)|-|$).*"
     r"|(client_secret|service[-_]account).*\.json"
 )
-PLACES = (".aws/credentials", ".docker/config.json", ".kube/config", ".config/gh/hosts.yml")
-FOLDERS = ("/.ssh/", "/.gnupg/")
+SECRET_PLACES = (".aws/credentials", ".docker/config.json", ".kube/config", ".config/gh/hosts.yml")
+SECRET_FOLDERS = ("/.ssh/", "/.gnupg/")
 
 
 def is_secret_name(path: str) -> bool:
     """Whether the file at `path` (with `/`, relative to its root) is made to hold secrets."""
     low = path.lower()
     name = low.rpartition("/")[2]
-    if name in NAMES or name.endswith(SUFFIXES):
+    if name in SECRET_NAMES or name.endswith(SECRET_SUFFIXES):
         return True
-    if name.startswith((".env", "client_secret", "service")) and SHAPES.fullmatch(name):
+    if name.startswith((".env", "client_secret", "service")) and SECRET_SHAPES.fullmatch(name):
         return True
     if "." not in low[: -len(name)]:  # no folder whose name has a dot: most files are done here
         return False
-    return low.endswith(PLACES) or any(folder in f"/{low}" for folder in FOLDERS)
+    return low.endswith(SECRET_PLACES) or any(folder in f"/{low}" for folder in SECRET_FOLDERS)

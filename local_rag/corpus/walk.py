@@ -18,8 +18,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from local_rag.corpus.git import Listing, is_in_repository, list_repository
-from local_rag.corpus.gitignore import LARGEST, NAME, Ignores, parse_ignores
+from local_rag.corpus.git import GitListing, is_in_repository, list_repository
+from local_rag.corpus.gitignore import IGNORE_FILE, LARGEST_IGNORE_FILE, Ignores, parse_ignores
 from local_rag.corpus.safe_open import read_inside
 from local_rag.corpus.secret_files import BY_NAME, is_secret_name
 from local_rag.documents.formats.registry import format_of, is_generated
@@ -30,11 +30,13 @@ EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
 )
 GIT_AWAY = "git cannot list this repository: its .gitignore files alone are obeyed"
-SPECIAL = frozenset({".git", ".gitignore", NAME})  # what changes which files of a folder count
+SPECIAL = frozenset(
+    {".git", ".gitignore", IGNORE_FILE}
+)  # what changes which files of a folder count
 LEFT_OUT_BY_GIT = "left out by git"
 
 
-class Found(NamedTuple):
+class FoundFile(NamedTuple):
     """A document's file: identity (`root`, `path`), and where it lies.
 
     A named tuple, which is made in a quarter of a frozen dataclass's time: a run makes 30,000.
@@ -46,7 +48,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedFile:
     """A file that is not indexed, or with `/` at the end of its path a whole folder.
 
     `wanted` tells a document that failed from one that is left out on purpose; `secret` one that
@@ -62,7 +64,7 @@ class Skipped:
 
 
 @dataclass(frozen=True)
-class Scope:
+class WalkScope:
     """What holds for all roots: the ignore file beside the store, and the store itself.
 
     A walk ends at the monotonic time `until` with what it has found by then.
@@ -80,11 +82,11 @@ class _Folder:
     location: str
     prefix: str
     ignores: Ignores
-    listing: Listing | None = None
+    listing: GitListing | None = None
     git_away: bool = False
 
 
-def walk(root: Root, scope: Scope = Scope()) -> Iterator[Found | Skipped]:
+def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | SkippedFile]:
     """Every file below `root`, as a document or with the reason why not, in a stable order.
 
     Raises:
@@ -101,21 +103,21 @@ def walk(root: Root, scope: Scope = Scope()) -> Iterator[Found | Skipped]:
             if not folder.prefix:
                 raise
             reason = f"folder unreadable: {error.strerror}"
-            yield Skipped(root.name, _shown(folder.prefix), reason, wanted=True)
+            yield SkippedFile(root.name, _shown(folder.prefix), reason, wanted=True)
             continue
         folder, troubles = _entered(folder, {entry.name for entry in entries})
         for path, reason, wanted in troubles:
-            yield Skipped(root.name, _shown(path), reason, wanted)
+            yield SkippedFile(root.name, _shown(path), reason, wanted)
         for entry in entries:
             item = _judge(root, scope, folder, entry)
             if isinstance(item, _Folder):
                 pending.append(item)
-            elif isinstance(item, Skipped):
+            elif isinstance(item, SkippedFile):
                 yield item
             else:
                 files.append(item)
     for path, location in _identities(files):
-        yield Found(root.name, path, location)
+        yield FoundFile(root.name, path, location)
 
 
 def _identities(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -141,7 +143,7 @@ def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str,
         folder = replace(folder, listing=listing, git_away=away)
         if folder.git_away:
             troubles.append((folder.prefix + ".git/", GIT_AWAY, False))
-    for name in (NAME, ".gitignore") if folder.git_away else (NAME,):
+    for name in (IGNORE_FILE, ".gitignore") if folder.git_away else (IGNORE_FILE,):
         if name in names and (data := _read_ignores(here / name)) is not None:
             file, bad = parse_ignores(data, folder.prefix, name)
             folder = replace(folder, ignores=folder.ignores.with_file(file))
@@ -151,31 +153,31 @@ def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str,
 
 def _read_ignores(location: Path) -> bytes | None:
     try:
-        return read_inside(location.parent, location, LARGEST).data
+        return read_inside(location.parent, location, LARGEST_IGNORE_FILE).data
     except (OSError, ValueError, PathRefused):  # _judge names it, as a link or unreadable
         return None
 
 
 def _judge(
-    root: Root, scope: Scope, folder: _Folder, entry: os.DirEntry[str]
-) -> _Folder | Skipped | tuple[str, str]:
+    root: Root, scope: WalkScope, folder: _Folder, entry: os.DirEntry[str]
+) -> _Folder | SkippedFile | tuple[str, str]:
     """The one decision about an entry: a folder to enter, a document, or left out and why."""
     path = folder.prefix + entry.name
     if entry.is_dir(follow_symlinks=False):
         reason = _against_folder(scope, folder, entry, path + "/")
         if reason is None:
             return replace(folder, location=entry.path, prefix=path + "/")
-        return Skipped(root.name, _shown(path) + "/", reason, wanted=False)
+        return SkippedFile(root.name, _shown(path) + "/", reason, wanted=False)
     reason = _link(root, entry) if entry.is_symlink() else _against_file(folder, entry, path)
     if reason is not None:
-        return Skipped(root.name, _shown(path), reason, wanted=False, secret=reason == BY_NAME)
+        return SkippedFile(root.name, _shown(path), reason, wanted=False, secret=reason == BY_NAME)
     if not path.isascii() and _shown(path) != path:
-        return Skipped(root.name, _shown(path), "name is not UTF-8", wanted=True)
+        return SkippedFile(root.name, _shown(path), "name is not UTF-8", wanted=True)
     return path, entry.path
 
 
 def _against_folder(
-    scope: Scope, folder: _Folder, entry: os.DirEntry[str], path: str
+    scope: WalkScope, folder: _Folder, entry: os.DirEntry[str], path: str
 ) -> str | None:
     if scope.store and entry.path == str(scope.store):
         return "the index itself"

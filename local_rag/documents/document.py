@@ -27,7 +27,7 @@ from local_rag.text.encoding import decode
 Lifecycle = Literal["active", "superseded"]
 Chunking = Literal["auto", "headings", "whole"]
 STRAY = " \t.,;\"'“”‘’"  # round a value, where somebody's editor or haste put it
-KEPT = frozenset({"true", "yes", "on", "1", "y", "t"})
+SAYS_YES = frozenset({"true", "yes", "on", "1", "y", "t"})
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def parse_document(data: bytes, kind: Format = MARKDOWN) -> Document:
     return _document(document, keys, warnings)
 
 
-def document_from(extract: Extract, kind: Format) -> Document:
+def document_from_extract(extract: Extract, kind: Format) -> Document:
     """The document that a converter found in a file."""
     parsed = blocks(extract.text, kind.syntax)
     title = extract.title or document_title(extract.text, kind.syntax, parsed)
@@ -163,7 +163,7 @@ def _excluded(meta: dict[str, JsonValue], warnings: list[str]) -> bool:
     value = _word(meta["rag"])
     if value in LEFT_OUT:
         return True
-    if value not in KEPT:
+    if value not in SAYS_YES:
         warnings.append(f"rag {value[:40]!r} is unknown (false leaves a document out): indexed")
     return False
 

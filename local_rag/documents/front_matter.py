@@ -23,7 +23,7 @@ MAX_FRONT_MATTER = 64_000  # characters; more is somebody's data file, not front
 MAX_VALUES = 500  # values kept of one front matter: an alias bomb has 9**9
 MAX_DEPTH = 5
 MAX_STRING = 1_000
-CUT = (
+CUT_MARK = (
     f"front matter was cut (kept are {MAX_VALUES} values, {MAX_DEPTH} levels deep, "
     f"{MAX_STRING} characters each)"
 )
@@ -152,7 +152,7 @@ def normalised(keys: dict[str, Any]) -> tuple[dict[str, JsonValue], list[str]]:
     capped = _Capped()
     kept = sorted(keys.items(), key=_rank)
     values = {_text(key): capped.value(value, 1) for key, value in kept[:MAX_VALUES]}
-    return values, [CUT] if capped.cut or len(kept) > MAX_VALUES else []
+    return values, [CUT_MARK] if capped.cut or len(kept) > MAX_VALUES else []
 
 
 def _rank(item: tuple[Any, Any]) -> int:
@@ -211,7 +211,7 @@ KEYWORD = re.compile(rf"(?im)^[ \t]*#\+{_KEYS}:[ \t]*(\S.*)$")
 FIELD = re.compile(rf"(?im)^:{_KEYS}:[ \t]*(\S.*)$")
 DRAWER = re.compile(rf"(?im)^[ \t]*:{_KEYS}:[ \t]+(\S.*)$")
 UNSET = re.compile(r"(?im)^:(?:!rag|rag!):[ \t]*$")
-META = re.compile(rf"(?im)^[ \t]+:{_KEYS}:[ \t]*(\S.*)$")
+META_LINE = re.compile(rf"(?im)^[ \t]+:{_KEYS}:[ \t]*(\S.*)$")
 HEAD = 100  # lines; further down a field is part of what the document is about
 
 
@@ -227,7 +227,7 @@ def declared_keys(text: str, syntax: Syntax) -> dict[str, str]:
             pairs = FIELD.findall(head) + [("rag", "false") for _ in UNSET.findall(head)]
         case "rst":
             directive = re.search(r"(?m)^\.\. meta::[ \t]*\n((?:[ \t]+.*\n?|[ \t]*\n)*)", head)
-            pairs = FIELD.findall(head) + META.findall(directive[1] if directive else "")
+            pairs = FIELD.findall(head) + META_LINE.findall(directive[1] if directive else "")
         case _:
             return found
     for key, value in pairs:

@@ -1,4 +1,4 @@
-"""What every embedder is to the rest: texts in, unit vectors out, in a regime it declares.
+"""What every embedder is to the rest: texts in, unit vectors out, in a identity it declares.
 
 Leaves out which one is used (`choose`) and each one's own protocol.
 """
@@ -12,9 +12,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from local_rag.chunking.sizes import Budget, TokenStarts
-from local_rag.embedding.identity import Regime
-from local_rag.embedding.input import Passage
+from local_rag.chunking.sizes import ChunkBudget, TokenStarts
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.embedding.input import EmbeddingInput
 from local_rag.errors import TextRejected
 
 Vector = NDArray[np.float32]
@@ -25,7 +25,7 @@ Vector = NDArray[np.float32]
 class Sizing:
     """How chunks are measured for a model, which is known even while its embedder is away."""
 
-    budget: Budget
+    budget: ChunkBudget
     token_starts: TokenStarts
 
 
@@ -37,7 +37,7 @@ class Embedder(Protocol):
     """
 
     @property
-    def regime(self) -> Regime:
+    def identity(self) -> EmbedderIdentity:
         """Asks the embedder who it is. Raises `EmbedderAway`, which `embed_*` do too."""
 
     @property
@@ -63,14 +63,16 @@ class Embedder(Protocol):
     def is_up(self, seconds: float) -> bool:
         """Whether it shows any sign of life within `seconds`, be it busy or loading."""
 
-    def embed_documents(self, passages: Sequence[Passage]) -> list[Vector]:
+    def embed_documents(self, passages: Sequence[EmbeddingInput]) -> list[Vector]:
         """One unit vector for each passage, in order."""
 
     def embed_query(self, query: str) -> Vector:
         """The unit vector of a question. A long one is cut to the embedder's limit."""
 
 
-def checked(vectors: Sequence[Sequence[float]], count: int, dimension: int | None) -> list[Vector]:
+def checked_vectors(
+    vectors: Sequence[Sequence[float]], count: int, dimension: int | None
+) -> list[Vector]:
     """`vectors` as unit float32 arrays, if they can be trusted.
 
     Raises:

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from local_rag.embedding.base import Embedder, Vector
-from local_rag.embedding.canary import KNOWN_GOOD
-from local_rag.embedding.input import Passage
+from local_rag.embedding.canary import CANARY
+from local_rag.embedding.input import EmbeddingInput
 from local_rag.errors import EmbedderAway, EmbedderFaltered, TextRejected, TextTooLong
 
 Outcome = Vector | TextTooLong | TextRejected
 
 
-def next_batch(embedder: Embedder, waiting: Mapping[bytes, Passage]) -> list[bytes]:
+def next_batch(embedder: Embedder, waiting: Mapping[bytes, EmbeddingInput]) -> list[bytes]:
     """The keys of the first passages that go together; one at least, be it ever so long."""
     keys: list[bytes] = []
     tokens = 0
@@ -28,7 +28,7 @@ def next_batch(embedder: Embedder, waiting: Mapping[bytes, Passage]) -> list[byt
     return keys
 
 
-def embed_batch(embedder: Embedder, passages: Sequence[Passage]) -> list[Outcome]:
+def embed_batch(embedder: Embedder, passages: Sequence[EmbeddingInput]) -> list[Outcome]:
     """For each passage, in order, its vector or why it has none.
 
     A failing batch is halved until the texts at fault stand alone.
@@ -42,7 +42,7 @@ def embed_batch(embedder: Embedder, passages: Sequence[Passage]) -> list[Outcome
         if len(passages) == 1:
             return [error]
     except EmbedderFaltered as error:
-        embedder.embed_documents([KNOWN_GOOD])
+        embedder.embed_documents([CANARY])
         if len(passages) == 1:
             return [_second_try(embedder, passages[0], error)]
     middle = len(passages) // 2
@@ -50,12 +50,12 @@ def embed_batch(embedder: Embedder, passages: Sequence[Passage]) -> list[Outcome
     return [outcome for half in halves for outcome in embed_batch(embedder, half)]
 
 
-def _second_try(embedder: Embedder, passage: Passage, first: EmbedderFaltered) -> Outcome:
+def _second_try(embedder: Embedder, passage: EmbeddingInput, first: EmbedderFaltered) -> Outcome:
     """A runner that crashed for a reason of its own has by now been started again."""
     try:
         return embedder.embed_documents([passage])[0]
     except (TextTooLong, TextRejected) as error:
         return error
     except EmbedderAway:
-        embedder.embed_documents([KNOWN_GOOD])
+        embedder.embed_documents([CANARY])
         return TextRejected(f"The embedder breaks off at a text: {first}", "")

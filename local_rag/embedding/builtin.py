@@ -18,18 +18,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from local_rag.chunking.sizes import COUNTED
-from local_rag.embedding.base import Sizing, Vector, checked
-from local_rag.embedding.identity import Regime
-from local_rag.embedding.input import Passage
+from local_rag.chunking.sizes import COUNTED_BUDGET
+from local_rag.embedding.base import Sizing, Vector, checked_vectors
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.embedding.input import EmbeddingInput
 from local_rag.errors import EmbedderAway, TextTooLong
 
-SCHEME = "plain-1"  # the title slot, a newline, the text; raise it when that changes
+POOLING_SCHEME = "plain-1"  # the title slot, a newline, the text; raise it when that changes
 MODEL = "all-MiniLM-L6-v2-int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = Path(__file__).parent.parent / "data" / "minilm-vocab.txt"
 MAX_TOKENS = 256  # of the model card, [CLS] and [SEP] included
-INSTALL = "Run: pip install -r requirements/builtin.txt"
+INSTALL_BUILTIN = "Run: pip install -r requirements/builtin.txt"
 
 
 class BuiltinEmbedder:
@@ -45,7 +45,7 @@ class BuiltinEmbedder:
     @property
     def sizing(self) -> Sizing:
         """Counted exactly, by the model's own tokenizer."""
-        return Sizing(COUNTED, self.token_starts)
+        return Sizing(COUNTED_BUDGET, self.token_starts)
 
     @property
     def languages(self) -> frozenset[str] | None:
@@ -59,19 +59,19 @@ class BuiltinEmbedder:
         return True
 
     @cached_property
-    def regime(self) -> Regime:
+    def identity(self) -> EmbedderIdentity:
         """The model's name and the hash of its weights. Raises `EmbedderAway`."""
         dimension = len(self._run(["probe"])[0])
         name = MODEL if self._folder is None else self._folder.name
         digest = hashlib.sha256(self._weights).hexdigest()
-        return Regime("builtin", name, digest, dimension, SCHEME)
+        return EmbedderIdentity("builtin", name, digest, dimension, POOLING_SCHEME)
 
     def token_starts(self, text: str) -> Sequence[int]:
         """Exact, from the model's own tokenizer."""
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         return [start for start, _ in encoding.offsets]
 
-    def embed_documents(self, passages: Sequence[Passage]) -> list[Vector]:
+    def embed_documents(self, passages: Sequence[EmbeddingInput]) -> list[Vector]:
         """One vector for each passage: title slot, newline, text."""
         texts = [self._fitted(p) for p in passages]
         if any(len(self.token_starts(text)) > MAX_TOKENS - 2 for text in texts):
@@ -82,7 +82,7 @@ class BuiltinEmbedder:
         """The question's vector; this model knows no query prefix."""
         return self._run([query])[0]
 
-    def _fitted(self, passage: Passage) -> str:
+    def _fitted(self, passage: EmbeddingInput) -> str:
         """The text whole, and of the title slot as much as then fits."""
         room = max(0, MAX_TOKENS - 2 - len(self.token_starts(passage.text)))
         starts = self.token_starts(passage.title)
@@ -104,7 +104,9 @@ class BuiltinEmbedder:
         inputs["token_type_ids"] = np.zeros_like(inputs["input_ids"])
         wanted = {i.name for i in session.get_inputs()}
         states = session.run(None, {k: v for k, v in inputs.items() if k in wanted})[0]
-        return checked(list(_mean_pooled(states, inputs["attention_mask"])), len(texts), None)
+        return checked_vectors(
+            list(_mean_pooled(states, inputs["attention_mask"])), len(texts), None
+        )
 
     @cached_property
     def _session(self):  # type: ignore[no-untyped-def] # onnxruntime has no types
@@ -122,10 +124,14 @@ class BuiltinEmbedder:
     def _weights(self) -> bytes:
         path = self._folder / "model.onnx" if self._folder else packaged_model()
         if path is None or not path.is_file():
-            raise EmbedderAway("The built-in embedder's weights are not installed.", INSTALL)
+            raise EmbedderAway(
+                "The built-in embedder's weights are not installed.", INSTALL_BUILTIN
+            )
         weights = path.read_bytes()
         if self._folder is None and hashlib.sha256(weights).hexdigest() != MODEL_SHA256:
-            raise EmbedderAway("The built-in embedder's weights are not the pinned ones.", INSTALL)
+            raise EmbedderAway(
+                "The built-in embedder's weights are not the pinned ones.", INSTALL_BUILTIN
+            )
         return weights
 
     @cached_property

@@ -9,20 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 from local_rag.embedding.base import Embedder, Vector
-from local_rag.embedding.input import Passage
+from local_rag.embedding.input import EmbeddingInput
 
-KNOWN_GOOD = Passage("", "The quick brown fox jumps over the lazy dog.")
+CANARY = EmbeddingInput("", "The quick brown fox jumps over the lazy dog.")
 # Cosines measured: the same text in another batch 0.9997, another quantisation 0.999, without
 # the prefix 0.83.
-SAME = 0.99
+SAME_EMBEDDER = 0.99
 
 
-def known_vector(embedder: Embedder) -> Vector:
+def canary_vector(embedder: Embedder) -> Vector:
     """The vector of the known sentence. Raises as `embed_documents` does."""
-    return embedder.embed_documents([KNOWN_GOOD])[0]
+    return embedder.embed_documents([CANARY])[0]
 
 
-def likeness(now: Vector, then: tuple[float, ...] | Vector) -> float:
+def similarity(now: Vector, then: tuple[float, ...] | Vector) -> float:
     """The cosine of the known sentence's vectors; below `SAME` the embedder has changed."""
     before = np.asarray(then, dtype=np.float32)
     return float(np.dot(now, before)) if now.shape == before.shape else 0.0

@@ -1,4 +1,4 @@
-"""Which embedder a run uses. A store keeps the regime it was built in.
+"""Which embedder a run uses. A store keeps the identity it was built in.
 
 Leaves out how the embedders work.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from local_rag.embedding.base import Embedder, Sizing
 from local_rag.embedding.builtin import BuiltinEmbedder
-from local_rag.embedding.identity import Regime, check_asked, regime_notices
+from local_rag.embedding.identity import EmbedderIdentity, check_asked, identity_notices
 from local_rag.embedding.ollama import SIZING, OllamaEmbedder
 from local_rag.errors import EmbedderAway
 from local_rag.settings import Settings
@@ -19,10 +19,10 @@ QUERY_TIMEOUT = 10.0  # seconds: Ollama loads EmbeddingGemma in 1 to 5
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The regime of the store, its embedder if that can be used now, else why not."""
+class EmbedderChoice:
+    """The identity of the store, its embedder if that can be used now, else why not."""
 
-    regime: Regime
+    identity: EmbedderIdentity
     embedder: Embedder | None
     sizing: Sizing
     away: str = ""
@@ -36,16 +36,16 @@ def make_embedder(kind: str, settings: Settings) -> Embedder | None:
     return BuiltinEmbedder(settings.builtin_model_dir) if kind == "builtin" else None
 
 
-def for_queries(settings: Settings, regime: Regime) -> Embedder | None:
-    """The embedder for questions to a store of `regime`, with the waits of a person asking."""
-    if regime.kind == "ollama":
-        return OllamaEmbedder(settings.ollama_host, regime.model, read_timeout=QUERY_TIMEOUT)
-    return make_embedder(regime.kind, settings)
+def query_embedder_for(settings: Settings, identity: EmbedderIdentity) -> Embedder | None:
+    """The embedder for questions to a store of `identity`, with the waits of a person asking."""
+    if identity.kind == "ollama":
+        return OllamaEmbedder(settings.ollama_host, identity.model, read_timeout=QUERY_TIMEOUT)
+    return make_embedder(identity.kind, settings)
 
 
 def choose_for_new(
-    settings: Settings, is_english: Callable[[], bool], previous: Regime | None = None
-) -> Choice:
+    settings: Settings, is_english: Callable[[], bool], previous: EmbedderIdentity | None = None
+) -> EmbedderChoice:
     """The embedder for a store that is built from nothing, perhaps in place of `previous`.
 
     Raises:
@@ -59,7 +59,7 @@ def choose_for_new(
         embedder = make_embedder(kind, settings)
         assert embedder is not None
         try:
-            regime = embedder.regime
+            identity = embedder.identity
         except EmbedderAway:
             if settings.embedder != "auto" or (previous and previous.kind == kind):
                 raise
@@ -70,32 +70,34 @@ def choose_for_new(
             and not is_english()
         ):
             continue
-        notices = regime_notices(regime, settings.model)
-        return Choice(regime, embedder, embedder.sizing, notices=notices)
+        notices = identity_notices(identity, settings.model)
+        return EmbedderChoice(identity, embedder, embedder.sizing, notices=notices)
     return _keywords_only(settings)
 
 
-def _keywords_only(settings: Settings) -> Choice:
-    regime = Regime("none")
-    return Choice(regime, None, SIZING, notices=regime_notices(regime, settings.model))
+def _keywords_only(settings: Settings) -> EmbedderChoice:
+    identity = EmbedderIdentity("none")
+    return EmbedderChoice(
+        identity, None, SIZING, notices=identity_notices(identity, settings.model)
+    )
 
 
-def choose_for_existing(settings: Settings, stored: Regime) -> Choice:
+def choose_for_existing(settings: Settings, stored: EmbedderIdentity) -> EmbedderChoice:
     """The store's own embedder, away or not.
 
     Raises:
-        RegimeChanged: the settings ask for another one.
+        EmbedderChanged: the settings ask for another one.
     """
     check_asked(stored, settings.embedder, settings.model)
-    notices = regime_notices(stored, settings.model)
+    notices = identity_notices(stored, settings.model)
     embedder = make_embedder(stored.kind, settings)
     if embedder is None:
         return _keywords_only(settings)
     try:
-        now = embedder.regime
+        now = embedder.identity
     except EmbedderAway as error:
-        return Choice(stored, None, embedder.sizing, str(error), notices)
+        return EmbedderChoice(stored, None, embedder.sizing, str(error), notices)
     if now != stored:
         why = f"{now.label} is not what the store was built with; run ingest.py --rebuild"
-        return Choice(stored, None, embedder.sizing, why, notices)
-    return Choice(stored, embedder, embedder.sizing, notices=notices)
+        return EmbedderChoice(stored, None, embedder.sizing, why, notices)
+    return EmbedderChoice(stored, embedder, embedder.sizing, notices=notices)

@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from local_rag.errors import RegimeChanged
+from local_rag.errors import EmbedderChanged
 
 UPGRADE = "ollama pull {model}, then ingest.py --rebuild"
 KEYWORDS_ONLY = "Keyword search only, no search by meaning; to add it: {upgrade}."
@@ -17,8 +17,8 @@ BUILTIN = (
 
 
 @dataclass(frozen=True)
-class Regime:
-    """What makes vectors comparable: two stores of one regime could share them.
+class EmbedderIdentity:
+    """What makes vectors comparable: two stores of one identity could share them.
 
     `kind` is ollama, builtin or none; `digest` identifies the weights; `scheme` is the version of
     the prefixes and of the text that is put before a chunk.
@@ -32,7 +32,7 @@ class Regime:
 
     @property
     def id(self) -> str:
-        """Sixteen hex digits that differ between regimes."""
+        """Sixteen hex digits that differ between identities."""
         text = json.dumps(asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
@@ -42,26 +42,26 @@ class Regime:
         return f"{self.kind}/{self.model}" if self.model else self.kind
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Regime:
-        """The regime that `dataclasses.asdict` wrote."""
+    def from_json(cls, values: dict[str, Any]) -> EmbedderIdentity:
+        """The identity that `dataclasses.asdict` wrote."""
         return cls(**{name: values[name] for name in cls.__dataclass_fields__})
 
 
-def regime_notices(regime: Regime, model: str) -> tuple[str, ...]:
-    """What a store of this regime costs and how to get a better one; nothing for Ollama."""
+def identity_notices(identity: EmbedderIdentity, model: str) -> tuple[str, ...]:
+    """What a store of this identity costs and how to get a better one; nothing for Ollama."""
     texts = {"none": KEYWORDS_ONLY, "builtin": BUILTIN}
     upgrade = UPGRADE.format(model=model)
-    return (texts[regime.kind].format(upgrade=upgrade),) if regime.kind in texts else ()
+    return (texts[identity.kind].format(upgrade=upgrade),) if identity.kind in texts else ()
 
 
-def check_asked(stored: Regime, asked: str, model: str) -> None:
+def check_asked(stored: EmbedderIdentity, asked: str, model: str) -> None:
     """Refuses settings that ask for another embedder than a store was built with.
 
     Raises:
-        RegimeChanged: they do.
+        EmbedderChanged: they do.
     """
     kind = stored.kind if asked == "auto" else asked
     if kind != stored.kind or (stored.kind == "ollama" and model != stored.model):
         wanted = f"{kind}/{model}" if kind == "ollama" else kind
         what = f"The store was built with {stored.label}, the settings ask for {wanted}."
-        raise RegimeChanged(what, "Run ingest.py --rebuild to change it.")
+        raise EmbedderChanged(what, "Run ingest.py --rebuild to change it.")

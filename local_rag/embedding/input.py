@@ -1,4 +1,4 @@
-"""What every embedder is to the rest: texts in, unit vectors out, in a regime it declares.
+"""What every embedder is to the rest: texts in, unit vectors out, in a identity it declares.
 
 Leaves out which one is used (`choose`) and each one's own protocol.
 """
@@ -11,34 +11,38 @@ from dataclasses import dataclass
 
 from local_rag.chunking.chunks import Chunk
 from local_rag.documents.document import Document
-from local_rag.embedding.identity import Regime
+from local_rag.embedding.identity import EmbedderIdentity
 
-LONGEST_TITLE = 160  # characters of the title slot, which is spent once a chunk
+LONGEST_TITLE_SLOT = 160  # characters of the title slot, which is spent once a chunk
 
 
 @dataclass(frozen=True)
-class Passage:
+class EmbeddingInput:
     """What is embedded of one chunk: its text and the title slot before it."""
 
     title: str
     text: str
 
-    def key(self, regime: Regime) -> bytes:
+    def key(self, identity: EmbedderIdentity) -> bytes:
         """SHA-256 over everything that the vector depends on: 32 bytes."""
-        parts = (regime.id, self.title, self.text)
+        parts = (identity.id, self.title, self.text)
         return hashlib.sha256("\0".join(parts).encode("utf-8")).digest()
 
 
-def passage_title(title: str | None, headings: Sequence[str]) -> str:
+def title_slot(title: str | None, headings: Sequence[str]) -> str:
     """The title slot: document title and heading trail, cut from the left where it is long.
 
     A file's name is left out on purpose: renaming a file must not cost its embeddings.
     """
     trail = [title, *headings] if title and title not in headings[:1] else list(headings)
     slot = " > ".join(part for part in trail if part)
-    return slot if len(slot) <= LONGEST_TITLE else "… " + slot[-LONGEST_TITLE:].partition(" ")[2]
+    return (
+        slot
+        if len(slot) <= LONGEST_TITLE_SLOT
+        else "… " + slot[-LONGEST_TITLE_SLOT:].partition(" ")[2]
+    )
 
 
-def passage_of(document: Document, chunk: Chunk) -> Passage:
+def embedding_input(document: Document, chunk: Chunk) -> EmbeddingInput:
     """What is embedded of a chunk."""
-    return Passage(passage_title(document.title, chunk.headings), chunk.indexed)
+    return EmbeddingInput(title_slot(document.title, chunk.headings), chunk.indexed)

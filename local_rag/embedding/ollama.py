@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from local_rag.chunking.sizes import ESTIMATED
-from local_rag.embedding.base import Sizing, Vector, checked
-from local_rag.embedding.identity import Regime
-from local_rag.embedding.input import Passage
+from local_rag.chunking.sizes import ESTIMATED_BUDGET
+from local_rag.embedding.base import Sizing, Vector, checked_vectors
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.embedding.input import EmbeddingInput
 from local_rag.errors import (
     EmbedderAway,
     EmbedderFaltered,
@@ -45,10 +45,10 @@ finally:
 
 
 T = TypeVar("T")
-SCHEME = "gemma-1"  # raise it when a prefix or the title slot's make-up changes
+PREFIX_SCHEME = "gemma-1"  # raise it when a prefix or the title slot's make-up changes
 QUERY_PREFIX = "task: search result | query: "
 DOCUMENT_PREFIX = "title: {title} | text: {text}"
-LONGEST_QUERY = 4_000  # characters: under 2,046 tokens in any script but rare symbols
+LONGEST_QUERY_TEXT = 4_000  # characters: under 2,046 tokens in any script but rare symbols
 RETRY_PAUSES = (0.5, 2.0)  # seconds; for an answer of 503 (busy) alone
 # Gemma's tokenizer reads these in plain text as control tokens (tokenizer_config.json).
 CONTROL_TOKEN = re.compile(
@@ -57,15 +57,17 @@ CONTROL_TOKEN = re.compile(
 )
 # One token or more each: short Latin pieces, single digits, pieces of other scripts, symbols.
 # Measured on four corpora: 0.72 to 0.87 real tokens for each of these, 1.07 at the most.
-TOKEN = re.compile(r"[A-Za-z]{1,5}|\d|[\u2e80-\u9fff\uac00-\ud7af]|[^\W\d_A-Za-z]{1,3}|[^\s\w]|_")
+ESTIMATED_TOKEN = re.compile(
+    r"[A-Za-z]{1,5}|\d|[\u2e80-\u9fff\uac00-\ud7af]|[^\W\d_A-Za-z]{1,3}|[^\s\w]|_"
+)
 
 
 def estimate_token_starts(text: str) -> list[int]:
     """Where each token probably starts; about a fifth more tokens than Gemma's tokenizer finds."""
-    return [match.start() for match in TOKEN.finditer(text)]
+    return [match.start() for match in ESTIMATED_TOKEN.finditer(text)]
 
 
-SIZING = Sizing(ESTIMATED, estimate_token_starts)
+SIZING = Sizing(ESTIMATED_BUDGET, estimate_token_starts)
 
 
 def neutralised(text: str) -> str:
@@ -96,19 +98,21 @@ class OllamaEmbedder:
         except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
             what = f"Ollama at {self._host} cannot be reached this way: {error}."
             raise SettingsError(what, "Correct the proxy variables or SSL_CERT_FILE.") from error
-        self._regime: Regime | None = None
+        self._identity: EmbedderIdentity | None = None
 
     @property
-    def regime(self) -> Regime:
+    def identity(self) -> EmbedderIdentity:
         """The model's identity, asked once. Raises `EmbedderAway`."""
-        if self._regime is None:
+        if self._identity is None:
             try:
                 dimension, digest = len(self._embed(["probe"], None)[0]), self.digest()
             except TextRejected as error:  # not even this: the fault is not the text's
                 what = f"Ollama's '{self._model}' does not embed: {error}"
                 raise EmbedderAway(what, "Use an embedding model, or restart Ollama.") from error
-            self._regime = Regime("ollama", self._model, digest, dimension, SCHEME)
-        return self._regime
+            self._identity = EmbedderIdentity(
+                "ollama", self._model, digest, dimension, PREFIX_SCHEME
+            )
+        return self._identity
 
     def digest(self) -> str:
         """What identifies the weights now: the blob in the Modelfile, else the listed digest.
@@ -124,18 +128,18 @@ class OllamaEmbedder:
         listed = self._call(self._client.list).models
         return next((m.digest or "" for m in listed if m.model in names), "")
 
-    def embed_documents(self, passages: Sequence[Passage]) -> list[Vector]:
+    def embed_documents(self, passages: Sequence[EmbeddingInput]) -> list[Vector]:
         """One vector for each passage, with the document prefix."""
         texts = [
             neutralised(DOCUMENT_PREFIX.format(title=p.title or "none", text=p.text))
             for p in passages
         ]
-        return self._embed(texts, self.regime.dimension)
+        return self._embed(texts, self.identity.dimension)
 
     def embed_query(self, query: str) -> Vector:
         """The question's vector, with the query prefix."""
-        text = neutralised(QUERY_PREFIX + query[:LONGEST_QUERY])
-        return self._embed([text], self._regime.dimension if self._regime else None)[0]
+        text = neutralised(QUERY_PREFIX + query[:LONGEST_QUERY_TEXT])
+        return self._embed([text], self._identity.dimension if self._identity else None)[0]
 
     @property
     def name(self) -> str:
@@ -153,7 +157,7 @@ class OllamaEmbedder:
 
     def _embed(self, texts: list[str], dimension: int | None) -> list[Vector]:
         answer = self._call(lambda: self._client.embed(self._model, texts, truncate=False))
-        return checked(answer.embeddings, len(texts), dimension)
+        return checked_vectors(answer.embeddings, len(texts), dimension)
 
     def _call(self, request: Callable[[], T]) -> T:
         for pause in (*RETRY_PAUSES, None):

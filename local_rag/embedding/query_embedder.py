@@ -1,4 +1,4 @@
-"""The query side of the embedder: one vector a question, in the store's regime or not at all.
+"""The query side of the embedder: one vector a question, in the store's identity or not at all.
 
 Remembers an outage for a short while, so that a dead embedder costs one wait and not one a call.
 """
@@ -12,82 +12,89 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from local_rag.embedding.base import Embedder, Vector
-from local_rag.embedding.canary import SAME, known_vector, likeness
-from local_rag.embedding.identity import Regime
-from local_rag.embedding.input import Passage
-from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected, TextTooLong
+from local_rag.embedding.canary import SAME_EMBEDDER, canary_vector, similarity
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.embedding.input import EmbeddingInput
+from local_rag.errors import EmbedderAway, EmbedderChanged, TextRejected, TextTooLong
 from local_rag.text.language import is_foreign
 
 T = TypeVar("T")
-SHORT = 200  # characters: a shorter query takes no less time, by the cost of a request
+SHORT_WAIT = 200  # characters: a shorter query takes no less time, by the cost of a request
 OUTAGE = 10.0  # seconds for which an outage is remembered
 RECHECK = 300.0  # seconds after which the embedder is asked again who it is
-PATIENCE = 1.0  # seconds until an embedder that doesn't answer has to prove that it is up
-LONGEST = 20.0  # seconds that one is waited for which is up: several requests, each with its limit
-MakeEmbedder = Callable[[Regime], Embedder | None]
+QUERY_PATIENCE = 1.0  # seconds until an embedder that doesn't answer has to prove that it is up
+LONGEST_KEPT_QUERY = (
+    20.0  # seconds that one is waited for which is up: several requests, each with its limit
+)
+MakeEmbedder = Callable[[EmbedderIdentity], Embedder | None]
 
 
 class QueryEmbedder:
-    """Embeds questions for whichever regime the live snapshot has. Safe on several threads."""
+    """Embeds questions for whichever identity the live snapshot has. Safe on several threads."""
 
     def __init__(
         self,
         make: MakeEmbedder,
         clock: Callable[[], float] = time.monotonic,
-        patience: float = PATIENCE,
-        longest: float = LONGEST,
+        patience: float = QUERY_PATIENCE,
+        longest: float = LONGEST_KEPT_QUERY,
     ) -> None:
         self._make, self._clock, self._patience, self._longest = make, clock, patience, longest
         self._lock = threading.Lock()
         # A request that hangs must not hold up the answer, so it waits on a thread of its own.
         self._pool = ThreadPoolExecutor(2, "embedder")
         self._recheck = 0.0
-        self._regime: Regime | None = None
+        self._identity: EmbedderIdentity | None = None
         self._embedder: Embedder | None = None
-        self._outage: tuple[float, EmbedderAway | RegimeChanged] | None = None
+        self._outage: tuple[float, EmbedderAway | EmbedderChanged] | None = None
         self._pace = float("inf")  # seconds a character
 
-    def vector(self, query: str, regime: Regime, reference: tuple[float, ...]) -> Vector:
+    def vector(
+        self, query: str, identity: EmbedderIdentity, reference: tuple[float, ...]
+    ) -> Vector:
         """The question's unit vector.
 
         Raises:
             EmbedderAway: the embedder does not answer, or did not a moment ago.
-            RegimeChanged: it is not the embedder that the store was built with any more.
+            EmbedderChanged: it is not the embedder that the store was built with any more.
             TextRejected: it has no vector for this question.
         """
 
         def embed(embedder: Embedder) -> Vector:
             known = embedder.languages
             if known and is_foreign(query, known):
-                what = f"the {regime.kind} embedder knows {', '.join(sorted(known))} alone."
+                what = f"the {identity.kind} embedder knows {', '.join(sorted(known))} alone."
                 raise TextRejected(what, "An index built with Ollama knows more languages.")
             began = self._clock()
             vector = embedder.embed_query(query)
-            self._pace = (self._clock() - began) / max(len(query), SHORT)
+            self._pace = (self._clock() - began) / max(len(query), SHORT_WAIT)
             return vector
 
-        return self._asked(embed, regime, reference)
+        return self._asked(embed, identity, reference)
 
     def seconds_for(self, characters: int) -> float:
         """How long that much text would take to embed, going by the last query."""
         return characters * self._pace
 
     def documents(
-        self, passages: Sequence[Passage], regime: Regime, reference: tuple[float, ...]
+        self,
+        passages: Sequence[EmbeddingInput],
+        identity: EmbedderIdentity,
+        reference: tuple[float, ...],
     ) -> list[Vector]:
         """The vectors of pieces of documents, to find the nearest. Raises as `vector` does."""
-        return self._asked(lambda e: e.embed_documents(passages), regime, reference)
+        return self._asked(lambda e: e.embed_documents(passages), identity, reference)
 
     def _asked(
-        self, ask: Callable[[Embedder], T], regime: Regime, reference: tuple[float, ...]
+        self, ask: Callable[[Embedder], T], identity: EmbedderIdentity, reference: tuple[float, ...]
     ) -> T:
         with self._lock:
             self._remembered()
             try:
-                return self._waited_for(lambda: ask(self._ready(regime, reference)))
-            except (EmbedderAway, RegimeChanged) as error:
+                return self._waited_for(lambda: ask(self._ready(identity, reference)))
+            except (EmbedderAway, EmbedderChanged) as error:
                 self._outage = (self._clock() + OUTAGE, error)
-                self._regime = None  # it may come back as another
+                self._identity = None  # it may come back as another
                 raise
             except TextTooLong as error:
                 raise TextRejected("The question is too long to embed.", "Shorten it.") from error
@@ -112,24 +119,24 @@ class QueryEmbedder:
             raise self._outage[1]
         self._outage = None
 
-    def _ready(self, regime: Regime, reference: tuple[float, ...]) -> Embedder:
-        if self._embedder is None or self._regime != regime or self._clock() > self._recheck:
-            self._regime, self._embedder = None, self._make(regime)
+    def _ready(self, identity: EmbedderIdentity, reference: tuple[float, ...]) -> Embedder:
+        if self._embedder is None or self._identity != identity or self._clock() > self._recheck:
+            self._identity, self._embedder = None, self._make(identity)
             if self._embedder is None:
                 raise EmbedderAway("This store has no vectors.", "")
-            _check(self._embedder, regime, reference)
-            self._regime, self._recheck = regime, self._clock() + RECHECK
+            _check(self._embedder, identity, reference)
+            self._identity, self._recheck = identity, self._clock() + RECHECK
         return self._embedder
 
 
-def _check(embedder: Embedder, regime: Regime, reference: tuple[float, ...]) -> None:
-    now = embedder.regime
-    if now != regime:
+def _check(embedder: Embedder, identity: EmbedderIdentity, reference: tuple[float, ...]) -> None:
+    now = embedder.identity
+    if now != identity:
         what = f"{now.label} is not the embedder that this index was built with."
-        raise RegimeChanged(what, "Run ingest.py --rebuild.")
+        raise EmbedderChanged(what, "Run ingest.py --rebuild.")
     if not reference:
         return
-    cosine = likeness(known_vector(embedder), reference)
-    if cosine < SAME:
+    cosine = similarity(canary_vector(embedder), reference)
+    if cosine < SAME_EMBEDDER:
         what = f"{now.label} embeds differently than when this index was built ({cosine:.2f})."
-        raise RegimeChanged(what, "Run ingest.py --rebuild.")
+        raise EmbedderChanged(what, "Run ingest.py --rebuild.")

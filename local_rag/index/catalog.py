@@ -22,7 +22,7 @@ FILE_FIELDS = ("number, root, path, location, sha256, size, mtime_ns, title, lif
                " superseded_by, tags, dated, metadata, warnings, language")  # fmt: skip
 _FILE_NAMES = tuple(FILE_FIELDS.replace(" ", "").split(","))
 CHUNK_FIELDS = 'number, id, file, start, "end", first_line, last_line, headings, text, key, label'
-MANY = 500  # SQL variables a statement; older SQLite takes 999
+MOST_VARIABLES = 500  # SQL variables a statement; older SQLite takes 999
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class FileRecord:
     language: str = ""
 
 
-class Entry(NamedTuple):
+class CatalogEntry(NamedTuple):
     """What a plan needs of an indexed file; `remarks` are its warnings as JSON.
 
     A named tuple, as a run in which nothing has changed makes 30,000 of them and little else.
@@ -117,10 +117,10 @@ class Catalog:
         rows = self.rows(f"SELECT {FILE_FIELDS} FROM files ORDER BY root, path")  # noqa: S608
         return [_file(row) for row in rows]
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CatalogEntry]:
         """Every file in the order in which they were added, as a plan needs it."""
         sql = "SELECT number, root, path, location, sha256, lifecycle, warnings FROM files"
-        return list(map(Entry._make, self.rows(sql + " ORDER BY number")))
+        return list(map(CatalogEntry._make, self.rows(sql + " ORDER BY number")))
 
     def names(self) -> list[tuple[str, str]]:
         """Root and path of every file, in their order."""
@@ -128,6 +128,8 @@ class Catalog:
 
     def aliases(self) -> list[tuple[str, str, tuple[str, ...]]]:
         """Root, path and other names of every file that has some."""
+        if not self.rows("SELECT 1 FROM pragma_table_info('files') WHERE name = 'aliases'"):
+            return []  # format 3
         sql = "SELECT root, path, aliases FROM files WHERE aliases != '[]' ORDER BY root, path"
         return [(root, path, tuple(json.loads(names))) for root, path, names in self.rows(sql)]
 
@@ -202,8 +204,8 @@ class Catalog:
         return {root: (files, chunks) for root, files, chunks in rows}
 
     def _in(self, sql: str, values: list[Any]) -> Iterator[Any]:
-        for start in range(0, len(values), MANY):
-            page = values[start : start + MANY]
+        for start in range(0, len(values), MOST_VARIABLES):
+            page = values[start : start + MOST_VARIABLES]
             yield from self.rows(f"{sql} ({','.join('?' * len(page))})", page)
 
 

@@ -2,7 +2,7 @@
 
 Chroma trusts its HNSW files: a header that was cut short ends the whole process with a
 segmentation fault, and vectors that became zeros give wrong neighbours without a word. So every
-file is sealed with its size and a checksum (CRC-32 against accidents, at 3 GB/s; not against an
+file is summed with its size and a checksum (CRC-32 against accidents, at 3 GB/s; not against an
 attacker). Two kinds cannot be, as Chroma writes to them whenever it opens them: `chroma.sqlite3`,
 which SQLite looks through itself; and the HNSW files of a collection of under 1,000 changes, which
 are all in `chroma.sqlite3` then, so Chroma makes these files anew and reads nothing from them.
@@ -20,75 +20,75 @@ from typing import Any
 
 from local_rag.errors import IndexUnreadable
 
-UNSEALED = frozenset({"manifest.json", "chroma.sqlite3"})
+NOT_SUMMED = frozenset({"manifest.json", "chroma.sqlite3"})
 DATABASE = "chroma.sqlite3"
 PERSISTED = "index_metadata.pickle"  # in an HNSW folder that Chroma reads and leaves as it is
-BLOCK = 1 << 20
-MEND = "Run ingest.py to mend it."
+BLOCK_BYTES = 1 << 20
+REPAIR = "Run ingest.py to mend it."
 
 
 @dataclass(frozen=True)
-class Seal:
+class Checksum:
     """A file's size in bytes and CRC-32."""
 
     size: int
     crc: int
 
     @classmethod
-    def of(cls, path: Path) -> Seal:
-        """The seal of the file as it is now. Raises OSError if it cannot be read."""
+    def of(cls, path: Path) -> Checksum:
+        """The checksum of the file as it is now. Raises OSError if it cannot be read."""
         size = crc = 0
         with path.open("rb") as file:
-            while block := file.read(BLOCK):
+            while block := file.read(BLOCK_BYTES):
                 size, crc = size + len(block), zlib.crc32(block, crc)
         return cls(size, crc)
 
 
-Seals = Mapping[str, Seal]
+Checksums = Mapping[str, Checksum]
 """By path from the snapshot's folder, with `/`."""
 
 
-def seals_of(folder: Path) -> dict[str, Seal]:
-    """The seals of all files of a snapshot that stay as they are."""
-    files = (p for p in folder.rglob("*") if p.is_file() and p.name not in UNSEALED)
+def checksums_of(folder: Path) -> dict[str, Checksum]:
+    """The checksums of all files of a snapshot that stay as they are."""
+    files = (p for p in folder.rglob("*") if p.is_file() and p.name not in NOT_SUMMED)
     lasting = (p for p in files if p.parent == folder or (p.parent / PERSISTED).is_file())
-    return {path.relative_to(folder).as_posix(): Seal.of(path) for path in sorted(lasting)}
+    return {path.relative_to(folder).as_posix(): Checksum.of(path) for path in sorted(lasting)}
 
 
-def seals_from_json(values: dict[str, Any]) -> dict[str, Seal]:
-    """The seals that `dataclasses.asdict` wrote."""
-    return {name: Seal(**seal) for name, seal in values.items()}
+def checksums_from_json(values: dict[str, Any]) -> dict[str, Checksum]:
+    """The checksums that `dataclasses.asdict` wrote."""
+    return {name: Checksum(**checksum) for name, checksum in values.items()}
 
 
-def check_catalog(folder: Path, seals: Seals) -> None:
+def check_catalog(folder: Path, checksums: Checksums) -> None:
     """Checks the catalogue's file.
 
     Raises:
         IndexUnreadable: it is not what was published.
     """
-    _check(folder, {name: seal for name, seal in seals.items() if "/" not in name})
+    _check(folder, {name: checksum for name, checksum in checksums.items() if "/" not in name})
 
 
-def check_vectors(folder: Path, seals: Seals) -> None:
+def check_vectors(folder: Path, checksums: Checksums) -> None:
     """Checks the files of the vector collection, before Chroma opens them.
 
     Raises:
         IndexUnreadable: they are not what was published.
     """
-    check_sealed_vectors(folder, seals)
+    check_vector_files(folder, checksums)
     check_database(folder / "chroma" / DATABASE)
 
 
-def check_sealed_vectors(folder: Path, seals: Seals) -> None:
+def check_vector_files(folder: Path, checksums: Checksums) -> None:
     """Checks those of the collection's files that Chroma leaves as they are. Raises as above."""
-    _check(folder, {name: seal for name, seal in seals.items() if "/" in name})
+    _check(folder, {name: checksum for name, checksum in checksums.items() if "/" in name})
 
 
-def _check(folder: Path, seals: Seals) -> None:
-    for name, seal in seals.items():
+def _check(folder: Path, checksums: Checksums) -> None:
+    for name, checksum in checksums.items():
         path = folder / name
         try:
-            sound = path.stat().st_size == seal.size and Seal.of(path) == seal
+            sound = path.stat().st_size == checksum.size and Checksum.of(path) == checksum
         except OSError as error:
             raise _damaged(path.name, error.strerror or "unreadable") from error
         if not sound:
@@ -114,4 +114,4 @@ def check_database(path: Path) -> None:
 
 
 def _damaged(name: str, how: str) -> IndexUnreadable:
-    return IndexUnreadable(f"The index is damaged ({name}: {how}).", MEND)
+    return IndexUnreadable(f"The index is damaged ({name}: {how}).", REPAIR)

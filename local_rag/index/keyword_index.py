@@ -22,15 +22,21 @@ STEMS, EXACT = "- exact", "exact"  # FTS5's names for all columns but one, and f
 # whole query, are names: one as a whole weighs as much as all its parts.
 EXACT_WEIGHT = 0.3  # of a word of one stem as it is written
 PHRASE_WEIGHT = 0.5  # of a name's parts side by side, for each part
-COMMON = 0.1  # of the files: a language of fewer isn't tried on a query that could be in any
-NAMED = 0.3  # what a name is worth among other words; ARCHITECTURE.md has what others gave
-ALONE = 2.0  # what it is worth where the query is nothing else: nothing alike comes before it
-INSIDE = 0.5  # of that: its parts side by side, as `statusCode` has those of `status_code`
-LONGEST_QUERY = 64  # words; a pasted page would make a query of thousands of terms
+COMMON_LANGUAGE = (
+    0.1  # of the files: a language of fewer isn't tried on a query that could be in any
+)
+NAME_BONUS = 0.3  # what a name is worth among other words; ARCHITECTURE.md has what others gave
+NAME_ALONE_BONUS = (
+    2.0  # what it is worth where the query is nothing else: nothing alike comes before it
+)
+NAME_PARTS_SHARE = (
+    0.5  # of that: its parts side by side, as `statusCode` has those of `status_code`
+)
+MOST_QUERY_WORDS = 64  # words; a pasted page would make a query of thousands of terms
 
 
 @dataclass(frozen=True)
-class Match:
+class KeywordMatch:
     """A chunk that has some of a query's words; a higher `bm25` is better.
 
     `coverage` is the share of the query's stems that it has, each weighed by its rarity: 0 to 1.
@@ -44,21 +50,21 @@ class Match:
     named: float
 
 
-class Rows(Protocol):
+class RowSource(Protocol):
     """What can run a query, such as an open catalogue."""
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a query."""
 
 
-def count(connection: sqlite3.Connection) -> int:
+def count_chunks(connection: sqlite3.Connection) -> int:
     """How many chunks are indexed."""
     return int(connection.execute("SELECT count(*) FROM words_docsize").fetchone()[0])
 
 
-def search(
-    source: Rows, query: str, count: int, files: Collection[int] | None = None
-) -> list[Match]:
+def search_keywords(
+    source: RowSource, query: str, count: int, files: Collection[int] | None = None
+) -> list[KeywordMatch]:
     """Up to `count` chunks by descending BM25, of documents in force.
 
     With `files` they are of the files of these numbers instead, in force or not.
@@ -70,32 +76,32 @@ def search(
     sql = "SELECT number, id FROM chunks WHERE number IN (SELECT value FROM json_each(?))"
     ids = dict(source.rows(sql, (json.dumps(best),)))
     named = _named(source, *name_terms(query, languages))
-    return [Match(ids[n], scores[n], covered.get(n, 0.0), named.get(n, 0.0)) for n in best]
+    return [KeywordMatch(ids[n], scores[n], covered.get(n, 0.0), named.get(n, 0.0)) for n in best]
 
 
-def _named(source: Rows, names: Sequence[tuple[str, str]], alone: bool) -> dict[int, float]:
+def _named(source: RowSource, names: Sequence[tuple[str, str]], alone: bool) -> dict[int, float]:
     """For each chunk that has any of the query's names as written, `Match.named`."""
-    share = (ALONE if alone else NAMED) / max(len(names), 1)
+    share = (NAME_ALONE_BONUS if alone else NAME_BONUS) / max(len(names), 1)
     found: dict[int, float] = {}
     for whole, inside in names:
-        worth = dict.fromkeys(_rows(source, inside), share * INSIDE)
+        worth = dict.fromkeys(_rows(source, inside), share * NAME_PARTS_SHARE)
         worth |= dict.fromkeys(_rows(source, whole), share)
         for number, value in worth.items():
             found[number] = found.get(number, 0.0) + value
     return found
 
 
-def _rows(source: Rows, expression: str) -> list[int]:
+def _rows(source: RowSource, expression: str) -> list[int]:
     sql = "SELECT rowid FROM words WHERE words MATCH ?"
     return [row[0] for row in source.rows(sql, (expression,))] if expression else []
 
 
 def _as_written(word: Word) -> tuple[str, str]:
     """A name as a whole; and its parts side by side: `a.run_all()` has `run_all` inside."""
-    parts = f"{STEMS} : {quoted(' '.join(word.stems))}" if len(word.stems) > 1 else ""
+    parts = f"{STEMS} : {fts_string(' '.join(word.stems))}" if len(word.stems) > 1 else ""
     if not word.whole and parts:
         return parts, ""
-    return f"{EXACT} : {quoted(word.whole or word.plain)}", parts
+    return f"{EXACT} : {fts_string(word.whole or word.plain)}", parts
 
 
 def name_terms(query: str, languages: Sequence[str]) -> tuple[list[tuple[str, str]], bool]:
@@ -105,11 +111,11 @@ def name_terms(query: str, languages: Sequence[str]) -> tuple[list[tuple[str, st
     """
     telling = telling_words(query, languages[0] if languages else "")
     names = telling if len(telling) == 1 else [word for word in telling if word.identifier]
-    expressions = [_as_written(word) for word in names[:LONGEST_QUERY]]
+    expressions = [_as_written(word) for word in names[:MOST_QUERY_WORDS]]
     return expressions, bool(names) and len(names) == len(telling)
 
 
-def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set[int]:
+def _kept(source: RowSource, numbers: set[int], files: Collection[int] | None) -> set[int]:
     """Those of the chunks' numbers that may be found."""
     if files is not None:
         sql = "SELECT number FROM chunks WHERE file IN (SELECT value FROM json_each(?))"
@@ -121,7 +127,9 @@ def _kept(source: Rows, numbers: set[int], files: Collection[int] | None) -> set
     return numbers - {row[0] for row in source.rows(sql)}
 
 
-def _scores(source: Rows, terms: Mapping[str, float]) -> tuple[dict[int, float], dict[int, float]]:
+def _scores(
+    source: RowSource, terms: Mapping[str, float]
+) -> tuple[dict[int, float], dict[int, float]]:
     """The BM25 of every chunk that has any of the weighted terms, and its coverage.
 
     FTS5's own sum gives nothing for a word that half of the chunks have. In a folder about one
@@ -153,11 +161,11 @@ def _odds(total: int, found: int) -> float:
     return (total - found + 0.5) / (found + 0.5)
 
 
-def _languages(source: Rows, query: str) -> list[str]:
+def _languages(source: RowSource, query: str) -> list[str]:
     """What to take the query's words for; where nothing tells, the languages of many files."""
     counts = dict(source.rows("SELECT language, count(*) FROM files GROUP BY language"))
     guess = guess_language(query, [language for language in counts if language])
-    common = sum(counts.values()) * COMMON
+    common = sum(counts.values()) * COMMON_LANGUAGE
     return [guess] if guess else [k for k, files in counts.items() if files >= common]
 
 
@@ -169,7 +177,7 @@ def weighted_terms(query: str, languages: Sequence[str]) -> dict[str, float]:
     terms: dict[str, float] = {}
     for language in languages:
         telling = telling_words(query, language)
-        for word in telling[:LONGEST_QUERY]:
+        for word in telling[:MOST_QUERY_WORDS]:
             for expression, weight in _expressions(word, alone=len(telling) == 1):
                 terms[expression] = max(weight, terms.get(expression, 0.0))
     return terms
@@ -179,16 +187,16 @@ def _expressions(word: Word, *, alone: bool) -> Iterator[tuple[str, float]]:
     parts, name = len(word.stems), alone or word.identifier
     for stem in word.stems:
         # A single character is looked for at the start of every pair.
-        yield f"{STEMS} : {quoted(stem)}{' *' if word.run and len(stem) == 1 else ''}", 1.0
+        yield f"{STEMS} : {fts_string(stem)}{' *' if word.run and len(stem) == 1 else ''}", 1.0
     if parts > 1 and (name or word.run):
-        yield f"{STEMS} : {quoted(' '.join(word.stems))}", PHRASE_WEIGHT * parts
+        yield f"{STEMS} : {fts_string(' '.join(word.stems))}", PHRASE_WEIGHT * parts
     if word.plain:
-        yield f"{EXACT} : {quoted(word.plain)}", EXACT_WEIGHT
+        yield f"{EXACT} : {fts_string(word.plain)}", EXACT_WEIGHT
     if word.whole:
         weight = 1.0 if parts > 1 else EXACT_WEIGHT
-        yield f"{EXACT} : {quoted(word.whole)}", float(parts) if name else weight
+        yield f"{EXACT} : {fts_string(word.whole)}", float(parts) if name else weight
 
 
-def quoted(terms: str) -> str:
+def fts_string(terms: str) -> str:
     """A string of FTS5's query language: one term, or several side by side."""
     return '"' + terms.replace('"', '""') + '"'

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from local_rag.errors import IndexUnreadable, RagError
 from local_rag.index.catalog import Catalog
-from local_rag.index.checksums import MEND, check_catalog, check_vectors
+from local_rag.index.checksums import REPAIR, check_catalog, check_vectors
 from local_rag.index.snapshots import Snapshot, Store
 from local_rag.index.vector_index import VectorIndex
 
-ATTEMPTS = 3  # a snapshot can be pruned between reading CURRENT and opening what it names
-PATIENCE = 60.0  # seconds after which a snapshot that could not be opened whole is tried again
+OPEN_ATTEMPTS = 3  # a snapshot can be pruned between reading CURRENT and opening what it names
+RETRY_SECONDS = 60.0  # seconds after which a snapshot that could not be opened whole is tried again
 OLDER = "{why} This answer is from the index of {created}."
-Mark = tuple[int, int, int] | None
+FileMark = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class OpenIndex:
     vectors: VectorIndex | None
     damage: str = ""
     notice: str = ""
-    mark: Mark = None
+    mark: FileMark = None
 
     @property
     def first_notices(self) -> list[str]:
@@ -66,9 +66,9 @@ def open_index(snapshot: Snapshot, notice: str = "") -> OpenIndex:
         IndexUnreadable: the catalogue is damaged.
     """
     mark = _mark(snapshot.catalog)
-    check_catalog(snapshot.path, snapshot.manifest.seals)
+    check_catalog(snapshot.path, snapshot.manifest.checksums)
     catalog, vectors, damage = Catalog.open(snapshot.catalog), None, ""
-    if snapshot.manifest.regime.dimension:
+    if snapshot.manifest.identity.dimension:
         try:
             vectors = _opened_vectors(snapshot)
         except IndexUnreadable as error:
@@ -76,7 +76,7 @@ def open_index(snapshot: Snapshot, notice: str = "") -> OpenIndex:
     return OpenIndex(snapshot, catalog, vectors, damage, notice, mark)
 
 
-def _mark(path: Path) -> Mark:
+def _mark(path: Path) -> FileMark:
     """What changes about a file with its content; None if it is gone."""
     try:
         status = path.stat()
@@ -87,12 +87,12 @@ def _mark(path: Path) -> Mark:
 
 def _opened_vectors(snapshot: Snapshot) -> VectorIndex:
     """The vectors, with all that Chroma reads of them in its memory."""
-    check_vectors(snapshot.path, snapshot.manifest.seals)
+    check_vectors(snapshot.path, snapshot.manifest.checksums)
     vectors = VectorIndex.open(snapshot.chroma)
     try:
         if vectors.count() != snapshot.manifest.chunks:
-            raise IndexUnreadable("The vectors are incomplete.", MEND)
-        vectors.load(snapshot.manifest.regime.dimension)
+            raise IndexUnreadable("The vectors are incomplete.", REPAIR)
+        vectors.load(snapshot.manifest.identity.dimension)
     except IndexUnreadable:
         vectors.close()
         raise
@@ -109,7 +109,7 @@ class _Lease:
     def stands_for(self, name: str) -> bool:
         """Whether there is no need to open the snapshot of that name now."""
         whole = not (self.index.damage or self.index.notice)  # a full disk is no lasting damage
-        settled = whole or time.monotonic() < self._opened + PATIENCE
+        settled = whole or time.monotonic() < self._opened + RETRY_SECONDS
         return self.name == name and settled and self.index.is_as_it_was
 
 
@@ -158,7 +158,7 @@ class LiveIndex:
             self._retire()
 
     def _current(self) -> _Lease:
-        for _ in range(ATTEMPTS):
+        for _ in range(OPEN_ATTEMPTS):
             name = ""  # where CURRENT is damaged
             try:
                 name = self.store.current_name()

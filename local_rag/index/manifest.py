@@ -11,12 +11,14 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from local_rag.corpus.walk import Skipped
-from local_rag.embedding.identity import Regime
+from local_rag.corpus.walk import SkippedFile
+from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.errors import IndexTooNew
-from local_rag.index.checksums import Seal, seals_from_json
+from local_rag.index.checksums import Checksum, checksums_from_json
 
-FORMAT = 4  # of a snapshot's files; a reader refuses any other
+FORMAT_VERSION = 4  # of a snapshot's files, as ingest writes them
+OLDEST_READ = 3  # what a reader still opens; it had no aliases
+STORED_NAMES = {"identity": "regime", "checksums": "seals"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Counts:
 class Manifest:
     """What a snapshot says of itself. `pending` counts files that still wait for an embedding."""
 
-    regime: Regime
+    identity: EmbedderIdentity
     recipe: str
     roots: tuple[RootState, ...]
     files: int
@@ -56,8 +58,8 @@ class Manifest:
     pending: int
     reference: tuple[float, ...] = ()
     report: dict[str, Any] = field(default_factory=dict)
-    seals: dict[str, Seal] = field(default_factory=dict)
-    format: int = FORMAT
+    checksums: dict[str, Checksum] = field(default_factory=dict)
+    format: int = FORMAT_VERSION
     created: str = ""
 
     @classmethod
@@ -68,14 +70,14 @@ class Manifest:
             IndexTooNew: a newer program wrote it.
         """
         values = json.loads(text)
-        if values["format"] > FORMAT:
+        if values["format"] > FORMAT_VERSION:
             what = "The index was written by a newer version of this program."
             raise IndexTooNew(what, "Update this one.")
-        if values["format"] < FORMAT:
+        if values["format"] < OLDEST_READ:
             raise ValueError("it was written by an older version of this program")
-        values["regime"] = Regime.from_json(values["regime"])
+        values["identity"] = EmbedderIdentity.from_json(values.pop("regime"))
         values["roots"] = tuple(RootState(**root) for root in values["roots"])
-        values["seals"] = seals_from_json(values["seals"])
+        values["checksums"] = checksums_from_json(values.pop("seals"))
         values["reference"] = tuple(values["reference"])
         return cls(**values)
 
@@ -86,18 +88,19 @@ class Manifest:
         return Counts(self.files, self.chunks, self.superseded_chunks, self.slots, by_root)
 
     def to_json(self) -> str:
-        """One JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        """One JSON object, with the names that format 4 has for its parts."""
+        values = {STORED_NAMES.get(name, name): value for name, value in asdict(self).items()}
+        return json.dumps(values, ensure_ascii=False, indent=1)
 
 
-Aside = Mapping[tuple[str, str, str], Skipped]
+SetAside = Mapping[tuple[str, str, str], SkippedFile]
 """By root, path and SHA-256, the files whose bytes are the reason why they are not indexed."""
 
 
-NOTHING: Aside = MappingProxyType({})
+NONE_SET_ASIDE: SetAside = MappingProxyType({})
 
 
-def set_aside(lasting: Mapping[str, Any]) -> Aside:
+def set_aside(lasting: Mapping[str, Any]) -> SetAside:
     """What an earlier run's report says of files whose bytes are the reason, as it was kept."""
-    skipped = (Skipped(**values) for values in lasting.get("set_aside", ()))
+    skipped = (SkippedFile(**values) for values in lasting.get("set_aside", ()))
     return {(s.root, s.path, s.sha256): s for s in skipped}

@@ -18,14 +18,14 @@ DRIVE = re.compile(r"[A-Za-z]:/")
 
 
 @dataclass(frozen=True)
-class Meant:
+class ParsedPath:
     """A path or glob below a root, or below any where `root` is None."""
 
     root: str | None
     path: str
 
 
-def meant(written: str, roots: Iterable[RootState]) -> Meant:
+def parse_path(written: str, roots: Iterable[RootState]) -> ParsedPath:
     r"""What `./a.md`, `a\b.md`, `root:a.md` or an absolute path below a root stands for."""
     text = unicodedata.normalize("NFC", written).replace("\\", "/")
     for root in roots:
@@ -33,8 +33,8 @@ def meant(written: str, roots: Iterable[RootState]) -> Meant:
         if below is None and text.startswith(f"{root.name}:"):
             below = text[len(root.name) + 1 :]
         if below is not None:
-            return Meant(root.name, _plain(below))
-    return Meant(None, _plain(text))
+            return ParsedPath(root.name, _plain(below))
+    return ParsedPath(None, _plain(text))
 
 
 def _below(folder: str, text: str) -> str | None:
@@ -61,8 +61,8 @@ class Glob:
     """
 
     def __init__(self, written: str, roots: Iterable[RootState]) -> None:
-        plain = meant(written, roots)
-        as_written = Meant(None, unicodedata.normalize("NFC", written))
+        plain = parse_path(written, roots)
+        as_written = ParsedPath(None, unicodedata.normalize("NFC", written))
         self._readings = [
             (one.root, _patterns(one.path)) for one in dict.fromkeys((as_written, plain))
         ]

@@ -12,14 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_rag.embedding.identity import Regime
+from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.errors import IndexUnreadable, NoIndexYet
-from local_rag.index.checksums import MEND
+from local_rag.index.checksums import REPAIR
 from local_rag.index.manifest import Manifest
 
 # File systems and backups keep folders of this name too: `snapshots/holiday` is never removed.
 OWN_FOLDER = re.compile(r"\d{8}T\d{6,12}Z-[0-9a-f]{6}")
-INGEST = "Run ingest.py to build it."
+BUILD = "Run ingest.py to build it."
 
 
 @dataclass(frozen=True)
@@ -63,12 +63,12 @@ class Store:
             name = pointer.read_text(encoding="utf-8").strip()
         except FileNotFoundError:
             if self.finished():
-                raise IndexUnreadable(f"{pointer} is missing.", MEND) from None
-            raise NoIndexYet(f"There is no index yet in {self.path}.", INGEST) from None
+                raise IndexUnreadable(f"{pointer} is missing.", REPAIR) from None
+            raise NoIndexYet(f"There is no index yet in {self.path}.", BUILD) from None
         except (OSError, ValueError) as error:
-            raise IndexUnreadable(f"{pointer}: {error}.", MEND) from error
+            raise IndexUnreadable(f"{pointer}: {error}.", REPAIR) from error
         if not name or Path(name).name != name or not (self.path / "snapshots" / name).is_dir():
-            raise IndexUnreadable(f"{pointer} names no snapshot.", MEND)
+            raise IndexUnreadable(f"{pointer} names no snapshot.", REPAIR)
         return name
 
     def open(self, name: str) -> Snapshot:
@@ -83,7 +83,7 @@ class Store:
             manifest = Manifest.from_json((folder / "manifest.json").read_text(encoding="utf-8"))
         except (OSError, ValueError, KeyError, TypeError) as error:
             what = f"The index's manifest cannot be read ({error})."
-            raise IndexUnreadable(what, MEND) from error
+            raise IndexUnreadable(what, REPAIR) from error
         return Snapshot(folder, manifest)
 
     def finished(self) -> list[str]:
@@ -91,12 +91,12 @@ class Store:
         folders = reversed(self.folders())
         return [path.name for path in folders if (path / "manifest.json").exists()]
 
-    def last_regime(self) -> Regime | None:
+    def last_identity(self) -> EmbedderIdentity | None:
         """What the newest manifest says of its embedder, be the rest of it unreadable."""
         for name in self.finished():
             with suppress(OSError, ValueError, KeyError, TypeError):
                 text = (self.path / "snapshots" / name / "manifest.json").read_bytes()
-                return Regime.from_json(json.loads(text)["regime"])
+                return EmbedderIdentity.from_json(json.loads(text)["regime"])
         return None
 
     def current(self) -> Snapshot:

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from chromadb.api import ClientAPI
     from chromadb.api.models.Collection import Collection
 
-NAME = "chunks"
+COLLECTION = "chunks"
 DATABASE = "chroma.sqlite3"
-PAGE = 5000  # Chroma takes 5,461 records a call at the most
+PAGE_RECORDS = 5000  # Chroma takes 5,461 records a call at the most
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class VectorIndex:
             raise IndexUnreadable(f"{folder} holds no vectors.", "Run ingest.py --rebuild.")
         with translated():
             client = open_client(folder)
-            return cls(client, client.get_collection(NAME, embedding_function=None))
+            return cls(client, client.get_collection(COLLECTION, embedding_function=None))
 
     def close(self) -> None:
         """Releases the collection's files."""

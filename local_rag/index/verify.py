@@ -27,7 +27,7 @@ from local_rag.index.vector_index import VectorIndex, vector_records
 from local_rag.text.encoding import NotText, decode
 from local_rag.text.lines import line_starts
 
-PAGE = 2000  # chunks whose vectors are in memory at once
+PAGE_CHUNKS = 2000  # chunks whose vectors are in memory at once
 NORM = 1e-3
 
 
@@ -52,10 +52,10 @@ def verify(store: Store) -> Verdict:
     """
     try:
         snapshot = store.current()
-        check_catalog(snapshot.path, snapshot.manifest.seals)
+        check_catalog(snapshot.path, snapshot.manifest.checksums)
         with closing(Catalog.open(snapshot.catalog)) as catalog:
             found = [*_in_catalog(snapshot, catalog)]
-            if snapshot.manifest.regime.dimension:
+            if snapshot.manifest.identity.dimension:
                 found += _in_vectors(snapshot, catalog)
             citations = Citations(catalog, snapshot.manifest.roots)
             files = catalog.files()
@@ -71,7 +71,7 @@ def _in_catalog(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
     yield from _differ("chunks in the catalogue", catalog.count("chunks"), manifest.chunks)
     retired = catalog.count("chunks", "superseded")
     yield from _differ("superseded chunks", retired, manifest.superseded_chunks)
-    words = keyword_index.count(catalog.connection)
+    words = keyword_index.count_chunks(catalog.connection)
     yield from _differ("chunks in the word index", words, manifest.chunks)
     lost = "SELECT id FROM chunks WHERE number NOT IN (SELECT id FROM words_docsize)"
     yield from (f"chunk {id_} is not in the word index" for (id_,) in catalog.rows(lost))
@@ -97,10 +97,10 @@ def _wrong_place(chunk: ChunkRecord, text: str, starts: Sequence[int]) -> str:
 
 
 def _in_vectors(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
-    check_vectors(snapshot.path, snapshot.manifest.seals)
+    check_vectors(snapshot.path, snapshot.manifest.checksums)
     with closing(VectorIndex.open(snapshot.chroma)) as vectors:
         vectors.verify(snapshot.manifest.chunks)
-        dimension = snapshot.manifest.regime.dimension
+        dimension = snapshot.manifest.identity.dimension
         for file in catalog.files():
             yield from _in_file(catalog, vectors, file, dimension)
 
@@ -109,8 +109,8 @@ def _in_file(
     catalog: Catalog, vectors: VectorIndex, file: FileRecord, dimension: int
 ) -> Iterator[str]:
     records = vector_records(file, catalog.chunks_of(file.number))
-    for start in range(0, len(records), PAGE):
-        page = records[start : start + PAGE]
+    for start in range(0, len(records), PAGE_CHUNKS):
+        page = records[start : start + PAGE_CHUNKS]
         stored = vectors.records([record.id for record in page])
         for record in page:
             name = f"{file.root}:{file.path}: chunk {record.id}"

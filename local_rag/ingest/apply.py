@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING
 
 from local_rag.chunking.chunks import chunk_document
 from local_rag.corpus.scan import Scan, read_version
-from local_rag.corpus.walk import Skipped
+from local_rag.corpus.walk import SkippedFile
 from local_rag.documents.document import parse_document
 from local_rag.documents.formats.registry import TEXT, format_of
-from local_rag.embedding.canary import KNOWN_GOOD, SAME, known_vector, likeness
-from local_rag.embedding.choice import Choice, choose_for_existing, choose_for_new
+from local_rag.embedding.canary import CANARY, SAME_EMBEDDER, canary_vector, similarity
+from local_rag.embedding.choice import EmbedderChoice, choose_for_existing, choose_for_new
 from local_rag.errors import EmbedderAway, TextRejected
 from local_rag.index.manifest import Counts, Manifest
-from local_rag.ingest.base_snapshot import Live
+from local_rag.ingest.base_snapshot import BaseSnapshot
 from local_rag.ingest.draft import Draft
-from local_rag.ingest.embed import LiveVectors, Prepared, Resolver, keyed
+from local_rag.ingest.embed import BaseVectors, PreparedFile, VectorResolver, keyed
 from local_rag.ingest.embedding_cache import EmbeddingCache
-from local_rag.ingest.loader import Intake
-from local_rag.ingest.plan import Plan, Todo, plan_from
+from local_rag.ingest.loader import DocumentLoader
+from local_rag.ingest.plan import Plan, PlannedFile, plan_from
 from local_rag.ingest.recipe import manifest_of, recipe_of, says_the_same
 from local_rag.ingest.report import Remark, Report
 from local_rag.ingest.snapshot_writer import SnapshotWriter
@@ -42,22 +42,24 @@ log = logging.getLogger(__name__)
 DRIFTED = "The embedder embeds differently than for this index; run ingest.py --rebuild"
 
 
-def chosen(settings: Settings, live: Live, on_disk: Scan, *, rebuild: bool) -> Choice:
-    """The embedder of a run. Raises `EmbedderAway` or `RegimeChanged`."""
-    if live.regime and not rebuild:
-        return choose_for_existing(settings, live.regime)
-    return choose_for_new(settings, lambda: is_english(on_disk, settings), live.regime)
+def choose_embedder(
+    settings: Settings, live: BaseSnapshot, on_disk: Scan, *, rebuild: bool
+) -> EmbedderChoice:
+    """The embedder of a run. Raises `EmbedderAway` or `EmbedderChanged`."""
+    if live.identity and not rebuild:
+        return choose_for_existing(settings, live.identity)
+    return choose_for_new(settings, lambda: is_english(on_disk, settings), live.identity)
 
 
-class Changes:
+class SnapshotUpdate:
     """One run into a store, which is locked. Call `make` or `preview` once, then close it."""
 
     def __init__(
         self,
         snapshots: SnapshotWriter,
         settings: Settings,
-        choice: Choice,
-        live: Live,
+        choice: EmbedderChoice,
+        live: BaseSnapshot,
         options: Options,
     ) -> None:
         self._snapshots, self._settings, self._choice = snapshots, settings, choice
@@ -69,9 +71,9 @@ class Changes:
         self._draft: Draft | None = None
         self._reference: tuple[float, ...] = ()
         self._dry_run = options.dry_run
-        self._intake = Intake(settings.max_file_bytes, settings.secrets)
-        self._rebuilding = self._base is None and live.regime is not None
-        self.report = Report(embedder=choice.regime.label, notices=list(choice.notices))
+        self._intake = DocumentLoader(settings.max_file_bytes, settings.secrets)
+        self._rebuilding = self._base is None and live.identity is not None
+        self.report = Report(embedder=choice.identity.label, notices=list(choice.notices))
 
     def make(self, on_disk: Scan, progress: Progress) -> Report:
         """Does the work and publishes it, if there is any."""
@@ -100,7 +102,7 @@ class Changes:
         """Says what `make` would do, and changes nothing."""
         plan = self._plan(on_disk)
         self.report.deleted = len(plan.gone)
-        live = LiveVectors(self._live, self._choice.regime)
+        live = BaseVectors(self._live, self._choice.identity)
         with closing(live):
             for file in self._prepared(plan.todo):
                 self._count(file.todo)
@@ -110,7 +112,7 @@ class Changes:
 
     def _plan(self, on_disk: Scan) -> Plan:
         base = self._base.manifest if self._base else None
-        recipe = recipe_of(self._choice.regime.kind, self._settings)
+        recipe = recipe_of(self._choice.identity.kind, self._settings)
         plan = plan_from(base, self._indexed, on_disk, recipe)
         self.report.note(plan)
         return plan
@@ -120,13 +122,13 @@ class Changes:
         if self._choice.embedder is None:
             return
         try:
-            now = known_vector(self._choice.embedder)
+            now = canary_vector(self._choice.embedder)
         except (EmbedderAway, TextRejected) as error:
             self._choice = replace(self._choice, embedder=None, away=str(error))
             return
-        key = KNOWN_GOOD.key(self._choice.regime)
+        key = CANARY.key(self._choice.identity)
         then = self._base.manifest.reference if self._base else cache.get([key]).get(key)
-        if then is not None and len(then) and likeness(now, then) < SAME:
+        if then is not None and len(then) and similarity(now, then) < SAME_EMBEDDER:
             if self._base:
                 self._choice = replace(self._choice, embedder=None, away=DRIFTED)
                 return
@@ -140,13 +142,13 @@ class Changes:
         for record in plan.gone:
             self._writable().remove(record.number)
             self.report.deleted += 1
-        regime = self._choice.regime
-        with closing(LiveVectors(self._live, regime)) as live:
-            resolver = Resolver(
-                self._choice.embedder, regime, cache, live.lookup, self._choice.away
+        identity = self._choice.identity
+        with closing(BaseVectors(self._live, identity)) as live:
+            resolver = VectorResolver(
+                self._choice.embedder, identity, cache, live.lookup, self._choice.away
             )
             files = self._prepared(plan.todo)
-            for file in resolver.resolve(files) if regime.dimension else files:
+            for file in resolver.resolve(files) if identity.dimension else files:
                 self.report.embedded = resolver.embedded
                 if file.failure and resolver.away and self._rebuilding:
                     what = f"The rebuild stopped: {resolver.away} The index is as it was."
@@ -155,34 +157,34 @@ class Changes:
                 progress.advance(file.version.path, file.version.size, resolver.embedded)
             self.report.embedded = resolver.embedded
 
-    def _prepared(self, todos: Sequence[Todo]) -> Iterator[Prepared]:
+    def _prepared(self, todos: Sequence[PlannedFile]) -> Iterator[PreparedFile]:
         """The files that are to be indexed, read again and cut into chunks."""
-        sizing, regime = self._choice.sizing, self._choice.regime
+        sizing, identity = self._choice.sizing, self._choice.identity
         for todo in todos:
             root = self._roots[todo.version.root]
             read = read_version(root, todo.version, self._settings.max_file_bytes)
-            if isinstance(read, Skipped):
+            if isinstance(read, SkippedFile):
                 self.report.skipped.append(read)
                 continue
             version, content = read
             document = self._intake.read(version, content.data)
-            if isinstance(document, Skipped):
+            if isinstance(document, SkippedFile):
                 self.report.skipped.append(document)
                 self._drop(todo)
                 continue
             for text in document.warnings:
                 self.report.warnings.append(Remark(version.root, version.path, text))
             chunks = chunk_document(document, sizing.budget, sizing.token_starts)
-            yield Prepared(todo, version, document, keyed(document, chunks, regime))
+            yield PreparedFile(todo, version, document, keyed(document, chunks, identity))
 
-    def _drop(self, todo: Todo) -> None:
+    def _drop(self, todo: PlannedFile) -> None:
         """A file that was indexed and now is none: `rag: false`, or no text any more."""
         if todo.old:
             self.report.deleted += 1
             if not self._dry_run:
                 self._writable().remove(todo.old.number)
 
-    def _replace(self, file: Prepared) -> None:
+    def _replace(self, file: PreparedFile) -> None:
         old = file.todo.old
         if file.failure:
             remark = Remark(file.version.root, file.version.path, file.failure)
@@ -202,12 +204,12 @@ class Changes:
         self._count(file.todo)
         log.debug("indexed %d files", self.report.indexed)
 
-    def _count(self, todo: Todo) -> None:
+    def _count(self, todo: PlannedFile) -> None:
         setattr(self.report, todo.change, getattr(self.report, todo.change) + 1)
 
     def _writable(self) -> Draft:
         if self._draft is None:
-            self._draft = Draft.begin(self._snapshots, self._choice.regime, self._base)
+            self._draft = Draft.begin(self._snapshots, self._choice.identity, self._base)
         return self._draft
 
     def _publish_if_changed(self) -> None:
@@ -222,7 +224,7 @@ class Changes:
     def _manifest(self, counts: Counts) -> Manifest:
         reference = self._base.manifest.reference if self._base else self._reference
         return manifest_of(
-            self._choice.regime, self._settings, counts, self.report, reference=reference
+            self._choice.identity, self._settings, counts, self.report, reference=reference
         )
 
 
@@ -237,6 +239,6 @@ def is_english(on_disk: Scan, settings: Settings) -> bool:
     for version in islice(texts, 0, None, max(1, len(texts) // LANGUAGE_SAMPLE)):
         read = read_version(roots[version.root], version, settings.max_file_bytes)
         with suppress(NotText):
-            if not isinstance(read, Skipped):
+            if not isinstance(read, SkippedFile):
                 guesses.append(guess_language(parse_document(read[1].data).text))
     return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)

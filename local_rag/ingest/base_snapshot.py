@@ -13,15 +13,15 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from local_rag.embedding.identity import Regime
+from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.errors import IndexUnreadable, NoIndexYet
-from local_rag.index.catalog import Catalog, Entry
+from local_rag.index.catalog import Catalog, CatalogEntry
 from local_rag.index.checksums import (
     DATABASE,
-    Seal,
+    Checksum,
     check_catalog,
     check_database,
-    check_sealed_vectors,
+    check_vector_files,
 )
 from local_rag.index.snapshots import Snapshot, Store
 
@@ -29,19 +29,19 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Live:
-    """The snapshot to build on with its files, and the regime that the store has.
+class BaseSnapshot:
+    """The snapshot to build on with its files, and the identity that the store has.
 
     `damage` says what is wrong with the live snapshot; then this one is older, or none is whole.
     """
 
     snapshot: Snapshot | None = None
-    files: Sequence[Entry] = ()
-    regime: Regime | None = None
+    files: Sequence[CatalogEntry] = ()
+    identity: EmbedderIdentity | None = None
     damage: str = ""
 
 
-def live_snapshot(store: Store, *, remember: bool = False) -> Live:
+def load_base_snapshot(store: Store, *, remember: bool = False) -> BaseSnapshot:
     """What is live now, or the newest older snapshot if that is damaged.
 
     With `remember` what Chroma found whole is kept in mind for the next run.
@@ -52,36 +52,36 @@ def live_snapshot(store: Store, *, remember: bool = False) -> Live:
     try:
         return _whole(store, store.current(), remember=remember)
     except NoIndexYet:
-        return Live()
+        return BaseSnapshot()
     except IndexUnreadable as error:
         log.warning("%s", error)
-        damaged = Live(regime=store.last_regime(), damage=str(error))
+        damaged = BaseSnapshot(identity=store.last_identity(), damage=str(error))
     for name in store.finished():
         with suppress(IndexUnreadable):
             older = store.open(name)
-            if older.manifest.regime == damaged.regime:
+            if older.manifest.identity == damaged.identity:
                 return replace(_whole(store, older, remember=False), damage=damaged.damage)
     return damaged
 
 
-def _whole(store: Store, snapshot: Snapshot, *, remember: bool) -> Live:
+def _whole(store: Store, snapshot: Snapshot, *, remember: bool) -> BaseSnapshot:
     manifest = snapshot.manifest
-    check_catalog(snapshot.path, manifest.seals)
+    check_catalog(snapshot.path, manifest.checksums)
     with closing(Catalog.open(snapshot.catalog)) as catalog:
         files = catalog.entries()
-    if manifest.regime.dimension:
-        check_sealed_vectors(snapshot.path, manifest.seals)
+    if manifest.identity.dimension:
+        check_vector_files(snapshot.path, manifest.checksums)
         _check_collection(store, snapshot, remember=remember)
-    return Live(snapshot, files, manifest.regime)
+    return BaseSnapshot(snapshot, files, manifest.identity)
 
 
 def _check_collection(store: Store, snapshot: Snapshot, *, remember: bool) -> None:
     """Has Chroma look at the collection, unless its database is still what Chroma found whole.
 
     Only Chroma knows whether it can use what is in its database, and takes over a second to say
-    so. All its other files are sealed.
+    so. All its other files are summed.
     """
-    database, proof = snapshot.chroma / DATABASE, Proof(store.path)
+    database, proof = snapshot.chroma / DATABASE, DatabaseProof(store.path)
     if proof.covers(snapshot.path.name, database):
         return
     check_database(database)
@@ -96,7 +96,7 @@ def _check_collection(store: Store, snapshot: Snapshot, *, remember: bool) -> No
 PROOF_FILE = "proof.json"
 
 
-class Proof:
+class DatabaseProof:
     """The store's proof, if it has one."""
 
     def __init__(self, store: Path) -> None:
@@ -106,14 +106,14 @@ class Proof:
         """Whether the database of the snapshot of that name is what was found whole."""
         with suppress(OSError, ValueError, TypeError, KeyError):
             kept = json.loads(self._path.read_text(encoding="utf-8"))
-            seal = Seal(kept["size"], kept["crc"])
-            return kept["snapshot"] == snapshot and Seal.of(database) == seal
+            checksum = Checksum(kept["size"], kept["crc"])
+            return kept["snapshot"] == snapshot and Checksum.of(database) == checksum
         return False
 
     def keep(self, snapshot: str, database: Path) -> None:
         """Notes that it was found whole as it is now."""
-        seal = Seal.of(database)
-        text = json.dumps({"snapshot": snapshot, "size": seal.size, "crc": seal.crc})
+        checksum = Checksum.of(database)
+        text = json.dumps({"snapshot": snapshot, "size": checksum.size, "crc": checksum.crc})
         part = self._path.with_suffix(".part")
         with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
                        encoding="utf-8") as file:  # fmt: skip

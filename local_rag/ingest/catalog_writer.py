@@ -13,13 +13,13 @@ from dataclasses import astuple
 from pathlib import Path
 
 from local_rag.chunking.chunks import Chunk
-from local_rag.chunking.table_of_contents import contents
-from local_rag.corpus.scan import Version
+from local_rag.chunking.table_of_contents import table_of_contents
+from local_rag.corpus.scan import FileVersion
 from local_rag.documents.document import Document
 from local_rag.index.catalog import CHUNK_FIELDS, FILE_FIELDS, Catalog
 from local_rag.ingest import keyword_writer
 
-SCHEMA = """
+CATALOG_SCHEMA = """
 CREATE TABLE files (
     number INTEGER PRIMARY KEY,
     root TEXT NOT NULL, path TEXT NOT NULL, location TEXT NOT NULL,
@@ -59,7 +59,7 @@ class CatalogWriter(Catalog):
     def create(cls, path: Path) -> CatalogWriter:
         """A new, empty catalogue at `path`."""
         connection = sqlite3.connect(path)
-        connection.executescript(SCHEMA + keyword_writer.SCHEMA)
+        connection.executescript(CATALOG_SCHEMA + keyword_writer.KEYWORD_SCHEMA)
         return cls(connection)
 
     @classmethod
@@ -73,7 +73,7 @@ class CatalogWriter(Catalog):
 
     def add_file(
         self,
-        version: Version,
+        version: FileVersion,
         document: Document,
         chunks: Sequence[tuple[Chunk, bytes]],
         language: str = "",
@@ -88,18 +88,21 @@ class CatalogWriter(Catalog):
                 (None, id_, number, chunk.start, chunk.end, chunk.first_line, chunk.last_line,
                  json.dumps(chunk.headings, ensure_ascii=False), chunk.text, key, chunk.label),
             )  # fmt: skip
-            fields = keyword_writer.Fields(
+            fields = keyword_writer.IndexedFields(
                 version.path, title, " ".join(chunk.headings), front, chunk.indexed
             )
-            keyword_writer.add(self.connection, row.lastrowid or 0, fields, language)
+            keyword_writer.add_chunk(self.connection, row.lastrowid or 0, fields, language)
             front, title = "", document.title or ""  # other names are the first chunk's alone
         self.connection.executemany(
             "INSERT INTO headings VALUES (?, ?, ?, ?, ?)",
-            ((number, *astuple(entry)) for entry in contents(document, (c for c, _ in chunks))),
+            (
+                (number, *astuple(entry))
+                for entry in table_of_contents(document, (c for c, _ in chunks))
+            ),
         )
         return number
 
-    def _insert_file(self, version: Version, document: Document, language: str) -> int:
+    def _insert_file(self, version: FileVersion, document: Document, language: str) -> int:
         values = (
             version.root, version.path, version.location, version.sha256, version.size,
             version.mtime_ns, document.title or "", document.lifecycle, document.superseded_by,
@@ -119,7 +122,7 @@ class CatalogWriter(Catalog):
     def remove_file(self, number: int) -> list[str]:
         """Removes a file and answers its chunks' ids."""
         chunks = self.rows("SELECT number, id FROM chunks WHERE file = ?", (number,))
-        keyword_writer.remove(self.connection, [row[0] for row in chunks])
+        keyword_writer.remove_chunks(self.connection, [row[0] for row in chunks])
         self.connection.execute("DELETE FROM chunks WHERE file = ?", (number,))
         self.connection.execute("DELETE FROM headings WHERE file = ?", (number,))
         self.connection.execute("DELETE FROM files WHERE number = ?", (number,))
@@ -131,7 +134,7 @@ class CatalogWriter(Catalog):
         self.connection.execute(sql, (lifecycle, superseded_by, number))
 
 
-def chunk_ids(version: Version, chunks: Sequence[tuple[Chunk, bytes]]) -> list[str]:
+def chunk_ids(version: FileVersion, chunks: Sequence[tuple[Chunk, bytes]]) -> list[str]:
     """An id for each chunk that stays while its text does: 16 hex digits.
 
     Made of root, path, text, and the how-manieth chunk of this text it is in its file.

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from local_rag.chunking.chunks import Chunk
-from local_rag.corpus.scan import Version
+from local_rag.corpus.scan import FileVersion
 from local_rag.documents.document import Document
 from local_rag.embedding.base import Vector
-from local_rag.embedding.identity import Regime
+from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.errors import IndexUnreadable
 from local_rag.index import keyword_index
 from local_rag.index.manifest import Counts
@@ -30,8 +30,8 @@ from local_rag.ingest.snapshot_writer import SnapshotWriter
 from local_rag.ingest.vector_writer import VectorWriter
 
 log = logging.getLogger(__name__)
-PAGE = 2000  # chunks added to Chroma at once
-FEW = 500  # chunks; below that many, deleted rows cost nothing worth a refill
+BATCH_CHUNKS = 2000  # chunks added to Chroma at once
+FEW_CHUNKS = 500  # chunks; below that many, deleted rows cost nothing worth a refill
 
 
 class Draft:
@@ -45,21 +45,23 @@ class Draft:
         self._waiting: list[tuple[VectorRecord, Vector]] = []
 
     @classmethod
-    def begin(cls, snapshots: SnapshotWriter, regime: Regime, base: Snapshot | None) -> Draft:
-        """A copy of `base`, or an empty draft. A keyword-only regime has no vectors.
+    def begin(
+        cls, snapshots: SnapshotWriter, identity: EmbedderIdentity, base: Snapshot | None
+    ) -> Draft:
+        """A copy of `base`, or an empty draft. A keyword-only identity has no vectors.
 
         A base most of whose HNSW rows are deleted is copied row by row, which drops them.
         """
         folder = snapshots.begin()
         chroma, database = folder / "chroma", folder / "keywords.sqlite3"
         if base is None:
-            vectors = VectorWriter.create(chroma) if regime.dimension else None
+            vectors = VectorWriter.create(chroma) if identity.dimension else None
             return cls(folder, CatalogWriter.create(database), vectors, 0)
         shutil.copyfile(base.catalog, database)
         catalog = CatalogWriter.open_copy(database)
-        if not regime.dimension:
+        if not identity.dimension:
             return cls(folder, catalog, None, 0)
-        if base.manifest.slots > 2 * max(base.manifest.chunks, FEW):
+        if base.manifest.slots > 2 * max(base.manifest.chunks, FEW_CHUNKS):
             draft = cls(folder, catalog, VectorWriter.create(chroma), 0)
             draft._refill(base)
             return draft
@@ -82,7 +84,7 @@ class Draft:
 
     def add(
         self,
-        version: Version,
+        version: FileVersion,
         document: Document,
         chunks: Sequence[tuple[Chunk, bytes]],
         vectors: Sequence[Vector],
@@ -127,7 +129,7 @@ class Draft:
             self._slots,
             self.catalog.counts_by_root(),
         )
-        words = keyword_index.count(self.catalog.connection)
+        words = keyword_index.count_chunks(self.catalog.connection)
         self.close()
         if words != counts.chunks:
             what = f"The word index holds {words} of {counts.chunks} chunks."
@@ -152,7 +154,7 @@ class Draft:
 
     def _enqueue(self, records: Sequence[VectorRecord], vectors: Sequence[Vector]) -> None:
         self._waiting.extend(zip(records, vectors, strict=True))
-        if len(self._waiting) >= PAGE:
+        if len(self._waiting) >= BATCH_CHUNKS:
             self._flush()
 
     def _flush(self) -> None:

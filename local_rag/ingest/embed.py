@@ -12,29 +12,29 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from local_rag.chunking.chunks import Chunk, halve
-from local_rag.corpus.scan import Version
+from local_rag.corpus.scan import FileVersion
 from local_rag.documents.document import Document
 from local_rag.embedding.base import Embedder, Vector
 from local_rag.embedding.batches import embed_batch, next_batch
-from local_rag.embedding.identity import Regime
-from local_rag.embedding.input import Passage, passage_of
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.embedding.input import EmbeddingInput, embedding_input
 from local_rag.errors import EmbedderAway, TextRejected, TextTooLong
 from local_rag.index.catalog import Catalog
 from local_rag.index.snapshots import Snapshot
 from local_rag.index.vector_index import VectorIndex
 from local_rag.ingest.embedding_cache import EmbeddingCache
-from local_rag.ingest.plan import Todo
+from local_rag.ingest.plan import PlannedFile
 
 log = logging.getLogger(__name__)
 Lookup = Callable[[Sequence[bytes]], dict[bytes, Vector]]
 
 
 @dataclass
-class Prepared:
+class PreparedFile:
     """A parsed and chunked file on its way. `failure` says why it cannot be indexed."""
 
-    todo: Todo
-    version: Version
+    todo: PlannedFile
+    version: FileVersion
     document: Document
     chunks: list[tuple[Chunk, bytes]]
     vectors: dict[bytes, Vector] = field(default_factory=dict)
@@ -51,29 +51,31 @@ class Prepared:
         return [self.vectors[key] for _, key in self.chunks] if self.vectors else []
 
 
-def keyed(document: Document, chunks: Sequence[Chunk], regime: Regime) -> list[tuple[Chunk, bytes]]:
+def keyed(
+    document: Document, chunks: Sequence[Chunk], identity: EmbedderIdentity
+) -> list[tuple[Chunk, bytes]]:
     """Each chunk with the cache key of its embedding."""
-    return [(chunk, passage_of(document, chunk).key(regime)) for chunk in chunks]
+    return [(chunk, embedding_input(document, chunk).key(identity)) for chunk in chunks]
 
 
-class Resolver:
+class VectorResolver:
     """Finds or makes the vectors of files. `embedder` is None where it is away from the start."""
 
     def __init__(
         self,
         embedder: Embedder | None,
-        regime: Regime,
+        identity: EmbedderIdentity,
         cache: EmbeddingCache,
         live: Lookup,
         away: str = "",
     ) -> None:
         self.embedded = 0
         self.away = away
-        self._embedder, self._regime, self._cache, self._live = embedder, regime, cache, live
-        self._waiting: deque[Prepared] = deque()
-        self._passages: dict[bytes, Passage] = {}
+        self._embedder, self._identity, self._cache, self._live = embedder, identity, cache, live
+        self._waiting: deque[PreparedFile] = deque()
+        self._passages: dict[bytes, EmbeddingInput] = {}
 
-    def resolve(self, files: Iterable[Prepared]) -> Iterator[Prepared]:
+    def resolve(self, files: Iterable[PreparedFile]) -> Iterator[PreparedFile]:
         """Every file in order, with all its vectors or with its failure."""
         for file in files:
             self._enqueue(file)
@@ -87,16 +89,16 @@ class Resolver:
             file.failure = file.failure or (self.away if file.missing else "")
             yield file
 
-    def _enqueue(self, file: Prepared) -> None:
+    def _enqueue(self, file: PreparedFile) -> None:
         self._waiting.append(file)
         file.vectors.update(self._cache.get(dict.fromkeys(file.missing)))
         if file.missing:
             file.vectors.update(self._live(file.missing))
         for chunk, key in file.chunks:
             if key not in file.vectors:
-                self._passages[key] = passage_of(file.document, chunk)
+                self._passages[key] = embedding_input(file.document, chunk)
 
-    def _finished(self) -> Iterator[Prepared]:
+    def _finished(self) -> Iterator[PreparedFile]:
         while self._waiting and (self._waiting[0].failure or not self._waiting[0].missing):
             yield self._waiting.popleft()
 
@@ -140,19 +142,21 @@ class Resolver:
                     file.failure = "one character is too long for the embedder"
                 else:
                     halves = halve(chunk, file.document.text)
-                    chunks += keyed(file.document, halves, self._regime)
+                    chunks += keyed(file.document, halves, self._identity)
             file.chunks = chunks
             file.vectors.update(self._cache.get(file.missing))
             for chunk, other in chunks:
                 if other not in file.vectors and not file.failure:
-                    self._passages.setdefault(other, passage_of(file.document, chunk))
+                    self._passages.setdefault(other, embedding_input(file.document, chunk))
 
 
-class LiveVectors:
-    """Vectors that the live snapshot holds, by cache key; none if it is of another regime."""
+class BaseVectors:
+    """Vectors that the live snapshot holds, by cache key; none if it is of another identity."""
 
-    def __init__(self, snapshot: Snapshot | None, regime: Regime) -> None:
-        usable = snapshot is not None and regime.dimension and snapshot.manifest.regime == regime
+    def __init__(self, snapshot: Snapshot | None, identity: EmbedderIdentity) -> None:
+        usable = (
+            snapshot is not None and identity.dimension and snapshot.manifest.identity == identity
+        )
         self._snapshot = snapshot if usable else None
         self._catalog: Catalog | None = None
         self._vectors: VectorIndex | None = None

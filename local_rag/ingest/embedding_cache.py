@@ -19,9 +19,9 @@ from local_rag.embedding.base import Vector
 
 T = TypeVar("T")
 UNUSED_DAYS = 30
-PAGE = 500  # SQL variables a statement
+PAGE_KEYS = 500  # SQL variables a statement
 DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-SCHEMA = """
+CACHE_SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (
     key BLOB PRIMARY KEY, vector BLOB NOT NULL, used INTEGER NOT NULL
 ) WITHOUT ROWID
@@ -45,8 +45,8 @@ class EmbeddingCache:
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
         """The vectors of those of the keys that it has, undamaged."""
         wanted, found = list(keys), {}
-        for start in range(0, len(wanted), PAGE):
-            page = wanted[start : start + PAGE]
+        for start in range(0, len(wanted), PAGE_KEYS):
+            page = wanted[start : start + PAGE_KEYS]
             marks = ",".join("?" * len(page))
             sql = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608
             for key, blob in self._on_sound_file(lambda c: c.execute(sql, page).fetchall()):  # noqa: B023
@@ -101,7 +101,7 @@ def _open(path: Path) -> sqlite3.Connection:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path)
     try:
-        connection.execute(SCHEMA)
+        connection.execute(CACHE_SCHEMA)
         connection.execute("SELECT key FROM vectors LIMIT 1").fetchone()
     except sqlite3.DatabaseError as error:
         connection.close()
@@ -115,5 +115,5 @@ def _renewed(path: Path) -> sqlite3.Connection:
     path.replace(path.with_suffix(".damaged"))
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path)
-    connection.execute(SCHEMA)
+    connection.execute(CACHE_SCHEMA)
     return connection

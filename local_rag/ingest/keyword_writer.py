@@ -15,7 +15,7 @@ from local_rag.text.tokenizer import words
 
 # The terms come ready, so the tokenizer must do nothing but split at blanks. `exact` holds the
 # exact terms of all the other columns, which hold stems.
-SCHEMA = r"""
+KEYWORD_SCHEMA = r"""
 CREATE VIRTUAL TABLE words USING fts5 (
     path, title, headings, front, body, exact, tokenize = "ascii tokenchars '_-.:/\@,#+'"
 );
@@ -23,7 +23,7 @@ CREATE VIRTUAL TABLE words USING fts5 (
 
 
 @dataclass(frozen=True)
-class Fields:
+class IndexedFields:
     """What is indexed of a chunk. `front` is the front matter, which its first chunk carries."""
 
     path: str
@@ -33,7 +33,9 @@ class Fields:
     body: str
 
 
-def add(connection: sqlite3.Connection, number: int, fields: Fields, language: str) -> None:
+def add_chunk(
+    connection: sqlite3.Connection, number: int, fields: IndexedFields, language: str
+) -> None:
     """Indexes a chunk of a document in `language` under its number."""
     columns = [list(words(text, language)) for text in astuple(fields)]
     stems = [" ".join(stem for word in column for stem in word.stems) for column in columns]
@@ -45,6 +47,6 @@ def add(connection: sqlite3.Connection, number: int, fields: Fields, language: s
     )
 
 
-def remove(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
+def remove_chunks(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
     """Takes chunks out of the index."""
     connection.executemany("DELETE FROM words WHERE rowid = ?", [(n,) for n in numbers])

@@ -9,47 +9,49 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from local_rag.corpus.scan import Scan, Version
-from local_rag.corpus.walk import Skipped
+from local_rag.corpus.scan import FileVersion, Scan
+from local_rag.corpus.walk import SkippedFile
 from local_rag.errors import CorpusUnavailable
-from local_rag.index.catalog import Entry
-from local_rag.index.manifest import NOTHING, Aside, Manifest, RootState, set_aside
+from local_rag.index.catalog import CatalogEntry
+from local_rag.index.manifest import NONE_SET_ASIDE, Manifest, RootState, SetAside, set_aside
 from local_rag.settings import Root
 
 Change = Literal["new", "changed", "renamed"]
 
 
 @dataclass(frozen=True)
-class Todo:
+class PlannedFile:
     """A file to be indexed; `old` is its entry in the live catalogue, under its former name."""
 
     change: Change
-    version: Version
-    old: Entry | None
+    version: FileVersion
+    old: CatalogEntry | None
 
 
 @dataclass(frozen=True)
 class Plan:
     """`held` files are in the index and cannot be read now; they stay as they are."""
 
-    todo: tuple[Todo, ...]
-    gone: tuple[Entry, ...]
-    unchanged: tuple[Entry, ...]
-    held: tuple[Entry, ...]
-    skipped: tuple[Skipped, ...]
+    todo: tuple[PlannedFile, ...]
+    gone: tuple[CatalogEntry, ...]
+    unchanged: tuple[CatalogEntry, ...]
+    held: tuple[CatalogEntry, ...]
+    skipped: tuple[SkippedFile, ...]
 
 
-def plan_from(base: Manifest | None, indexed: Sequence[Entry], on_disk: Scan, recipe: str) -> Plan:
+def plan_from(
+    base: Manifest | None, indexed: Sequence[CatalogEntry], on_disk: Scan, recipe: str
+) -> Plan:
     """The plan for an index to be made by `recipe` from the one of `base`, or from nothing."""
     same = base is not None and base.recipe == recipe
     # A file that took its converter a minute in vain is not tried again until it changes.
-    aside = set_aside(base.report) if base and same else NOTHING
+    aside = set_aside(base.report) if base and same else NONE_SET_ASIDE
     return make_plan(on_disk, indexed, same_recipe=same, aside=aside)
 
 
 def make_plan(
-    on_disk: Scan, indexed: Sequence[Entry], *, same_recipe: bool,
-    aside: Aside = NOTHING,
+    on_disk: Scan, indexed: Sequence[CatalogEntry], *, same_recipe: bool,
+    aside: SetAside = NONE_SET_ASIDE,
 ) -> Plan:  # fmt: skip
     """Compares the corpus with the catalogue. A move is a new path with a gone file's bytes.
 
@@ -57,8 +59,8 @@ def make_plan(
     `aside` holds what is known to be no document, by root, path and hash.
     """
     entries = {(entry.root, entry.path): entry for entry in indexed}
-    unchanged: list[Entry] = []
-    other: list[tuple[Version, Entry | None]] = []
+    unchanged: list[CatalogEntry] = []
+    other: list[tuple[FileVersion, CatalogEntry | None]] = []
     for version in on_disk.versions:
         entry = entries.pop(version[:2], None)
         if entry and same_recipe and _is_same(entry, version):
@@ -75,27 +77,29 @@ def make_plan(
 
 
 def _sorted_out(
-    other: Sequence[tuple[Version, Entry | None]], gone: dict[str, Entry], aside: Aside
-) -> tuple[tuple[Todo, ...], list[Skipped]]:
+    other: Sequence[tuple[FileVersion, CatalogEntry | None]],
+    gone: dict[str, CatalogEntry],
+    aside: SetAside,
+) -> tuple[tuple[PlannedFile, ...], list[SkippedFile]]:
     """What to do about files that aren't as they were, and those known to be no documents."""
     todo, skipped = [], []
     for version, entry in other:
         if entry:
-            todo.append(Todo("changed", version, entry))
+            todo.append(PlannedFile("changed", version, entry))
         elif known := aside.get((version.root, version.path, version.sha256)):
             skipped.append(known)
         elif former := gone.pop(version.sha256, None):
-            todo.append(Todo("renamed", version, former))
+            todo.append(PlannedFile("renamed", version, former))
         else:
-            todo.append(Todo("new", version, None))
+            todo.append(PlannedFile("new", version, None))
     return tuple(todo), skipped
 
 
-def _is_same(entry: Entry, version: Version) -> bool:
+def _is_same(entry: CatalogEntry, version: FileVersion) -> bool:
     return entry.sha256 == version.sha256 and entry.location == version.location
 
 
-def _is_unreadable(entry: Entry, unreadable: Sequence[Skipped]) -> bool:
+def _is_unreadable(entry: CatalogEntry, unreadable: Sequence[SkippedFile]) -> bool:
     """Whether the file, or a folder above it, is there but could not be read this time."""
     return any(
         s.root == entry.root
@@ -121,7 +125,9 @@ def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None
         raise CorpusUnavailable(what, remedy)
 
 
-def check_roots_present(on_disk: Scan, indexed: Sequence[Entry], roots: Sequence[Root]) -> None:
+def check_roots_present(
+    on_disk: Scan, indexed: Sequence[CatalogEntry], roots: Sequence[Root]
+) -> None:
     """Refuses to take a root that has become empty for a deletion of all its documents.
 
     Raises:

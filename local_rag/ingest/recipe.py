@@ -11,8 +11,8 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from local_rag.chunking.sizes import budget_of
-from local_rag.corpus.git import revision
-from local_rag.embedding.identity import Regime
+from local_rag.corpus.git import git_revision
+from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.index.manifest import Counts, Manifest, RootState
 from local_rag.ingest.report import Report
 from local_rag.settings import Settings
@@ -28,7 +28,7 @@ def recipe_of(kind: str, settings: Settings) -> str:
 
 
 def manifest_of(
-    regime: Regime, settings: Settings, counts: Counts, report: Report,
+    identity: EmbedderIdentity, settings: Settings, counts: Counts, report: Report,
     *, reference: tuple[float, ...], known: Sequence[RootState] = (),
 ) -> Manifest:  # fmt: skip
     """The manifest of what holds `counts` after the run of `report`, which learns of them too.
@@ -41,12 +41,12 @@ def manifest_of(
     before = {state.path: (state.commit, state.dirty) for state in known}
     for root in settings.roots:
         files, chunks = counts.by_root.get(root.name, (0, 0))
-        commit, dirty = revision(root.path, known=before.get(str(root.path), ("", False)))
+        commit, dirty = git_revision(root.path, known=before.get(str(root.path), ("", False)))
         roots.append(RootState(root.name, str(root.path), commit, dirty, files, chunks))
     report.roots = tuple(roots)
     return Manifest(
-        regime=regime,
-        recipe=recipe_of(regime.kind, settings),
+        identity=identity,
+        recipe=recipe_of(identity.kind, settings),
         roots=tuple(roots),
         files=counts.files,
         chunks=counts.chunks,
@@ -61,4 +61,4 @@ def manifest_of(
 
 def says_the_same(manifest: Manifest, old: Manifest) -> bool:
     """Whether two manifests differ in nothing but when they were made."""
-    return replace(manifest, created=old.created, seals=old.seals) == old
+    return replace(manifest, created=old.created, checksums=old.checksums) == old

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
-from local_rag.corpus.walk import Skipped
+from local_rag.corpus.walk import SkippedFile
 from local_rag.index.manifest import RootState
 from local_rag.ingest.plan import Plan
 
@@ -51,7 +51,7 @@ class Report:
     embedder: str = ""
     published: str = ""
     dry_run: bool = False
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SkippedFile] = field(default_factory=list)
     failed: list[Remark] = field(default_factory=list)
     warnings: list[Remark] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)

@@ -11,17 +11,17 @@ import os
 from contextlib import closing, nullcontext
 from pathlib import Path
 
-from local_rag.corpus.gitignore import NAME, ignores_beside
+from local_rag.corpus.gitignore import IGNORE_FILE, ignores_beside
 from local_rag.corpus.scan import Scan, scan
-from local_rag.corpus.walk import Scope
-from local_rag.embedding.identity import check_asked, regime_notices
+from local_rag.corpus.walk import WalkScope
+from local_rag.embedding.identity import check_asked, identity_notices
 from local_rag.index.snapshots import Store
-from local_rag.ingest.base_snapshot import Live, live_snapshot
+from local_rag.ingest.base_snapshot import BaseSnapshot, load_base_snapshot
 from local_rag.ingest.plan import check_roots_known, check_roots_present, plan_from
 from local_rag.ingest.recipe import manifest_of, recipe_of, says_the_same
 from local_rag.ingest.report import Options, Progress, Report
 from local_rag.ingest.snapshot_writer import SnapshotWriter
-from local_rag.ingest.store_disk import warnings_about, writing
+from local_rag.ingest.store_disk import store_warnings, writing
 from local_rag.settings import Settings
 
 
@@ -34,54 +34,59 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     store = Store(settings.store_dir)
     snapshots = SnapshotWriter(store)
     with nullcontext() if options.dry_run else snapshots.lock(), writing(store.path):
-        live = live_snapshot(store, remember=not options.dry_run)
+        live = load_base_snapshot(store, remember=not options.dry_run)
         if not options.dry_run:
             snapshots.prune()  # what a killed run left may take the room that this one needs
         if live.snapshot and not options.allow_empty:
             check_roots_known(live.snapshot.manifest.roots, settings.roots)
         ignores, bad = ignores_beside(settings.store_dir)
         place = Path(os.path.realpath(settings.store_dir))
-        on_disk = scan(settings.roots, settings.max_file_bytes, Scope(ignores, place))
+        on_disk = scan(settings.roots, settings.max_file_bytes, WalkScope(ignores, place))
         if not options.allow_empty:
             check_roots_present(on_disk, live.files, settings.roots)
-        if live.regime and not options.rebuild:
-            check_asked(live.regime, settings.embedder, settings.model)
+        if live.identity and not options.rebuild:
+            check_asked(live.identity, settings.embedder, settings.model)
         report = None if options.anew else _unchanged(live, on_disk, settings)
         if report is None:
             report = _change(snapshots, settings, options, live, on_disk, progress=progress)
         report.dry_run = options.dry_run
         report.notices = [
             *([f"{live.damage} This run mends it."] if live.damage else []),
-            *(f"{settings.store_dir.parent / NAME}: line {n} is no pattern." for n in bad),
+            *(f"{settings.store_dir.parent / IGNORE_FILE}: line {n} is no pattern." for n in bad),
             *report.notices,
-            *warnings_about(place),
+            *store_warnings(place),
         ]
         return report
 
 
-def _unchanged(live: Live, on_disk: Scan, settings: Settings) -> Report | None:
+def _unchanged(live: BaseSnapshot, on_disk: Scan, settings: Settings) -> Report | None:
     """The report of a run in which there is nothing to do; None if there is something."""
-    if live.snapshot is None or live.regime is None or live.damage:
+    if live.snapshot is None or live.identity is None or live.damage:
         return None
     old = live.snapshot.manifest
-    plan = plan_from(old, live.files, on_disk, recipe_of(live.regime.kind, settings))
+    plan = plan_from(old, live.files, on_disk, recipe_of(live.identity.kind, settings))
     if plan.todo or plan.gone:
         return None
-    report = Report(embedder=live.regime.label)
+    report = Report(embedder=live.identity.label)
     report.note(plan)
     manifest = manifest_of(
-        live.regime, settings, old.counts, report, reference=old.reference, known=old.roots
+        live.identity, settings, old.counts, report, reference=old.reference, known=old.roots
     )
-    report.notices += regime_notices(live.regime, settings.model)
+    report.notices += identity_notices(live.identity, settings.model)
     return report if says_the_same(manifest, old) else None
 
 
 def _change(
-    snapshots: SnapshotWriter, settings: Settings, options: Options, live: Live, on_disk: Scan,
-    *, progress: Progress,
-) -> Report:  # fmt: skip
-    from local_rag.ingest.apply import Changes, chosen
+    snapshots: SnapshotWriter,
+    settings: Settings,
+    options: Options,
+    live: BaseSnapshot,
+    on_disk: Scan,
+    *,
+    progress: Progress,
+) -> Report:
+    from local_rag.ingest.apply import SnapshotUpdate, choose_embedder
 
-    choice = chosen(settings, live, on_disk, rebuild=options.rebuild)
-    with closing(Changes(snapshots, settings, choice, live, options)) as changes:
+    choice = choose_embedder(settings, live, on_disk, rebuild=options.rebuild)
+    with closing(SnapshotUpdate(snapshots, settings, choice, live, options)) as changes:
         return changes.preview(on_disk) if options.dry_run else changes.make(on_disk, progress)

@@ -21,7 +21,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from local_rag.errors import IngestRunning, StoreUnwritable
-from local_rag.index.checksums import seals_of
+from local_rag.index.checksums import checksums_of
 from local_rag.index.manifest import Manifest
 from local_rag.index.snapshots import Snapshot, Store
 
@@ -29,8 +29,8 @@ log = logging.getLogger(__name__)
 
 STAMP = "%Y%m%dT%H%M%S%fZ"
 OWN_POINTER = re.compile(r"CURRENT\.[0-9a-f]{6}")
-KEPT = 2  # snapshots kept beside the live one
-GRACE = 60.0  # seconds after its publication in which a snapshot is never pruned
+OLDER_SNAPSHOTS = 2  # snapshots kept beside the live one
+GRACE_SECONDS = 60.0  # seconds after its publication in which a snapshot is never pruned
 
 
 class SnapshotWriter:
@@ -71,7 +71,7 @@ class SnapshotWriter:
 
     def publish(self, folder: Path, manifest: Manifest) -> Snapshot:
         """Makes `folder` the live snapshot in one step, after all of it has reached the disk."""
-        manifest = replace(manifest, seals=seals_of(folder))
+        manifest = replace(manifest, checksums=checksums_of(folder))
         _write(folder / "manifest.json", manifest.to_json())
         for path in [*folder.rglob("*"), folder, folder.parent, self._path]:
             _sync(path)
@@ -89,7 +89,7 @@ class SnapshotWriter:
     def discard(self, folder: Path) -> None:
         """Removes a draft that failed, unless it did so as the live snapshot."""
         if folder.name != self.store.live_name():
-            remove(folder)
+            remove_snapshot(folder)
 
     def prune(self) -> None:
         """Removes drafts that were never published and snapshots that nobody can need any more.
@@ -101,15 +101,15 @@ class SnapshotWriter:
                 leftover.unlink(missing_ok=True)
         live = self.store.live_name()
         older = [name for name in self.store.finished() if name != live]
-        kept = {live, *older[:KEPT], *(name for name in older if self._is_recent(name))}
+        kept = {live, *older[:OLDER_SNAPSHOTS], *(name for name in older if self._is_recent(name))}
         for folder in self.store.folders():
             if folder.name not in kept:
-                remove(folder)
+                remove_snapshot(folder)
 
     def _is_recent(self, name: str) -> bool:
         """Whether it was published just now; after a clock was set back all would seem so."""
         age = time.time() - (self._path / "snapshots" / name).stat().st_mtime
-        return abs(age) < GRACE
+        return abs(age) < GRACE_SECONDS
 
     def _next_stamp(self) -> str:
         """The time, or just after the newest snapshot's if the clock was set back: names sort."""
@@ -129,7 +129,7 @@ def make_folder(folder: Path) -> None:
         _sync(path.parent)
 
 
-def remove(folder: Path) -> None:
+def remove_snapshot(folder: Path) -> None:
     """Removes a snapshot or a draft, its manifest first: half of one must not look whole."""
     log.info("removing %s", folder.name)
     with suppress(OSError):

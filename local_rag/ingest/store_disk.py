@@ -54,7 +54,7 @@ NETWORK = re.compile(r"nfs\d?|cifs|smb\d?|smbfs|fuse\.sshfs|fuse\.rclone|9p|afs|
 MOUNTS = Path("/proc/self/mounts")
 
 
-def warnings_about(store: Path) -> list[str]:
+def store_warnings(store: Path) -> list[str]:
     """What to know about where the store lies; nothing for an ordinary local folder."""
     found = []
     if synced := next((part for part in store.parts if SYNCED.fullmatch(part)), None):

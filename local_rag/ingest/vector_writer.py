@@ -11,8 +11,8 @@ import numpy as np
 from local_rag.embedding.base import Vector
 from local_rag.errors import RagError, StoreUnwritable
 from local_rag.index.vector_index import (
-    NAME,
-    PAGE,
+    COLLECTION,
+    PAGE_RECORDS,
     VectorIndex,
     VectorRecord,
     open_client,
@@ -34,14 +34,14 @@ class VectorWriter(VectorIndex):
         with translated(_unwritable):
             client = open_client(folder)
             collection = client.create_collection(
-                NAME, embedding_function=None, configuration=configuration
+                COLLECTION, embedding_function=None, configuration=configuration
             )
         return cls(client, collection)
 
     def add(self, records: Sequence[VectorRecord], vectors: Sequence[Vector]) -> None:
         """Adds chunks whose ids are new."""
-        for start in range(0, len(records), PAGE):
-            page = slice(start, start + PAGE)
+        for start in range(0, len(records), PAGE_RECORDS):
+            page = slice(start, start + PAGE_RECORDS)
             with translated(_unwritable):
                 self.collection.add(
                     ids=[record.id for record in records[page]],
@@ -51,14 +51,14 @@ class VectorWriter(VectorIndex):
 
     def delete(self, ids: Sequence[str]) -> None:
         """Removes chunks; ids that are absent are passed over."""
-        for start in range(0, len(ids), PAGE):
+        for start in range(0, len(ids), PAGE_RECORDS):
             with translated(_unwritable):
-                self.collection.delete(ids=list(ids[start : start + PAGE]))
+                self.collection.delete(ids=list(ids[start : start + PAGE_RECORDS]))
 
     def update(self, records: Sequence[VectorRecord]) -> None:
         """Writes the records' metadata, and leaves their vectors as they are."""
-        for start in range(0, len(records), PAGE):
-            page = records[start : start + PAGE]
+        for start in range(0, len(records), PAGE_RECORDS):
+            page = records[start : start + PAGE_RECORDS]
             with translated(_unwritable):
                 self.collection.update(
                     ids=[record.id for record in page],

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Iterator
 from local_rag.errors import DocumentNotFound
 from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import OpenIndex
-from local_rag.index.paths import Meant, meant
-from local_rag.text.sanitize import one_line, spelled_call
+from local_rag.index.paths import ParsedPath, parse_path
+from local_rag.text.sanitize import format_call, one_line
 from local_rag.text.trim import shorten
 
-NAMED = 8  # candidates that an error lists
+MOST_NAMED = 8  # candidates that an error lists
 LONGEST_GUESS = 200  # characters of a name for which the nearest are looked up
 LIKELY = 200  # names that are compared in full
-ECHO = 120  # bytes of a name in an error
-Name = tuple[str, str]
+ECHO_BYTES = 120  # bytes of a name in an error
+DocumentName = tuple[str, str]
 """Root and path."""
 
 
@@ -33,7 +33,7 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
         DocumentNotFound: none or several go by it; the text names them or the nearest.
     """
     names = index.catalog.names()
-    plain = meant(wanted, index.snapshot.manifest.roots)
+    plain = parse_path(wanted, index.snapshot.manifest.roots)
     # Two names may differ in their Unicode form alone: as it is written comes first.
     for found in _readings(index, names, wanted, plain) if wanted else ():
         if len(found) == 1:
@@ -41,16 +41,16 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
             assert record
             return record
         if found:
-            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
-            listed = ", ".join(map(shown, found[:NAMED]))
+            more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+            listed = ", ".join(map(display_name, found[:MOST_NAMED]))
             raise DocumentNotFound(f"{_echo(wanted)} is ambiguous.", f"Say which: {listed}{more}.")
     what = f"No indexed document has the path {_echo(wanted)}."
     raise DocumentNotFound(what, _remedy(names, wanted, plain))
 
 
 def _readings(
-    index: OpenIndex, names: list[Name], wanted: str, plain: Meant
-) -> Iterator[list[Name]]:
+    index: OpenIndex, names: list[DocumentName], wanted: str, plain: ParsedPath
+) -> Iterator[list[DocumentName]]:
     """The names that a text stands for, by one reading after the other."""
     either = {wanted, unicodedata.normalize("NFC", wanted)}
     below = [name for name in names if plain.root in (None, name[0])]
@@ -62,20 +62,20 @@ def _readings(
     yield list(_by_alias(index.catalog.aliases(), wanted))
 
 
-def _remedy(names: list[Name], wanted: str, plain: Meant) -> str:
+def _remedy(names: list[DocumentName], wanted: str, plain: ParsedPath) -> str:
     folder = f"{plain.path.rstrip('/')}/"
     if folder != "/" and any(name[1].startswith(folder) for name in names):
-        return f"It is a folder: {spelled_call('list_files', glob=one_line(wanted))}."
+        return f"It is a folder: {format_call('list_files', glob=one_line(wanted))}."
     near = ", ".join(nearest(names, plain.path))
     return f"Did you mean {near}?" if near else "Use a path from search_corpus or list_files."
 
 
-def shown(name: Name) -> str:
+def display_name(name: DocumentName) -> str:
     """`root:path` as one line."""
     return one_line(f"{name[0]}:{name[1]}")
 
 
-def nearest(names: Iterable[Name], wanted: str) -> list[str]:
+def nearest(names: Iterable[DocumentName], wanted: str) -> list[str]:
     """Up to three names that are most like `wanted`, whatever its case or Unicode form."""
     if not wanted or len(wanted) > LONGEST_GUESS:
         return []
@@ -84,7 +84,7 @@ def nearest(names: Iterable[Name], wanted: str) -> list[str]:
     by_path = "/" in asked
     for root, path in names:
         key = _key(path if by_path else path.rpartition("/")[2])
-        by_key.setdefault(key, []).append(shown((root, path)))
+        by_key.setdefault(key, []).append(display_name((root, path)))
     asked = asked.partition(":")[2] or asked
     keys = difflib.get_close_matches(asked, _likely(by_key, asked), n=3, cutoff=0.7)
     return [name for key in keys for name in by_key[key]][:3]
@@ -97,16 +97,20 @@ def _likely(keys: Iterable[str], asked: str) -> list[str]:
     return [key for _, key in heapq.nlargest(LIKELY, scored)]
 
 
-def _exact(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
-    return (n for n in names if spellings & {n[1], f"{n[0]}:{n[1]}", one_line(n[1]), shown(n)})
+def _exact(names: Iterable[DocumentName], spellings: set[str]) -> Iterable[DocumentName]:
+    return (
+        n for n in names if spellings & {n[1], f"{n[0]}:{n[1]}", one_line(n[1]), display_name(n)}
+    )
 
 
-def _by_end(names: Iterable[Name], spellings: set[str]) -> Iterable[Name]:
+def _by_end(names: Iterable[DocumentName], spellings: set[str]) -> Iterable[DocumentName]:
     ends = tuple(f"/{spelling}" for spelling in spellings)
     return (name for name in names if name[1].endswith(ends))
 
 
-def _by_alias(aliases: Iterable[tuple[str, str, tuple[str, ...]]], wanted: str) -> Iterable[Name]:
+def _by_alias(
+    aliases: Iterable[tuple[str, str, tuple[str, ...]]], wanted: str
+) -> Iterable[DocumentName]:
     """Those that have `wanted` among their other names, in any case, alone or with their root."""
     asked = _key(wanted)
     for root, path, names in aliases:
@@ -119,4 +123,4 @@ def _key(path: str) -> str:
 
 
 def _echo(wanted: str) -> str:
-    return f"'{shorten(one_line(wanted), ECHO)}'"
+    return f"'{shorten(one_line(wanted), ECHO_BYTES)}'"

@@ -14,7 +14,7 @@ from typing import Literal
 
 from local_rag.corpus.safe_open import read_inside
 from local_rag.corpus.scan import read_version
-from local_rag.corpus.walk import Found, Scope, Skipped, walk
+from local_rag.corpus.walk import FoundFile, SkippedFile, WalkScope, walk
 from local_rag.documents.document import parse_document
 from local_rag.documents.formats.registry import format_of
 from local_rag.errors import PathRefused
@@ -88,7 +88,7 @@ class Drift:
 
 
 def drift(
-    index: OpenIndex, roots: Sequence[Root], scope: Scope, max_bytes: int, until: float
+    index: OpenIndex, roots: Sequence[Root], scope: WalkScope, max_bytes: int, until: float
 ) -> Drift:
     """What has changed in `roots` since the index was built, looked at until a monotonic time."""
     found = Drift()
@@ -127,20 +127,20 @@ def _left_out(index: OpenIndex) -> set[DocumentName]:
     return {(s["root"], s["path"]) for s in [*skipped, *report.get("failed", ())]}
 
 
-def _documents(root: Root, scope: Scope, found: Drift) -> Iterator[Found]:
+def _documents(root: Root, scope: WalkScope, found: Drift) -> Iterator[FoundFile]:
     try:
-        yield from (item for item in walk(root, scope) if isinstance(item, Found))
+        yield from (item for item in walk(root, scope) if isinstance(item, FoundFile))
     except OSError:
         found.unreadable.append(root.name)
 
 
-def _checker(index: OpenIndex, root: Root, max_bytes: int) -> Callable[[Found], bool]:
+def _checker(index: OpenIndex, root: Root, max_bytes: int) -> Callable[[FoundFile], bool]:
     """Tells whether the next ingest will leave a file out, as the last one did."""
     aside = set_aside(index.snapshot.manifest.report)
 
-    def is_kept_out(item: Found) -> bool:
+    def is_kept_out(item: FoundFile) -> bool:
         read = read_version(root, item, max_bytes)
-        if isinstance(read, Skipped) or (root.name, item.path, read[0].sha256) in aside:
+        if isinstance(read, SkippedFile) or (root.name, item.path, read[0].sha256) in aside:
             return True
         kind = format_of(item.path)
         if kind and kind.needs and importlib.util.find_spec(kind.needs) is None:

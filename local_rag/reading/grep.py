@@ -17,10 +17,12 @@ from local_rag.errors import BadArgument
 from local_rag.index.catalog import Catalog, FileRecord
 from local_rag.text.lines import line_starts
 
-SECONDS = 5.0
-PIECE = 100_000  # characters between two looks at the clock
-MEMORY = 8 << 20  # bytes that RE2 may take for an expression; with 2 MB some took 20 times as long
-INSTALL = "Run: python -m pip install -r requirements/regex.txt. Or search without regex."
+GREP_SECONDS = 5.0
+PIECE_CHARS = 100_000  # characters between two looks at the clock
+RE2_MEMORY = (
+    8 << 20
+)  # bytes that RE2 may take for an expression; with 2 MB some took 20 times as long
+INSTALL_RE2 = "Run: python -m pip install -r requirements/regex.txt. Or search without regex."
 Spans = Callable[[str], Iterable[tuple[int, int]]]
 """Where a pattern is first in each line of a text, in order."""
 
@@ -72,9 +74,9 @@ def _expression(pattern: str, case_sensitive: bool) -> Spans:
     try:
         import re2
     except ImportError:
-        raise BadArgument("Regular expressions need google-re2.", INSTALL) from None
+        raise BadArgument("Regular expressions need google-re2.", INSTALL_RE2) from None
     options = re2.Options()
-    options.never_nl, options.log_errors, options.max_mem = True, False, MEMORY
+    options.never_nl, options.log_errors, options.max_mem = True, False, RE2_MEMORY
     options.case_sensitive = case_sensitive
     try:
         compiled = re2.compile(f"(?m){pattern}".encode(), options)
@@ -108,7 +110,7 @@ def grep(
     clock: Callable[[], float] = time.monotonic,
 ) -> GrepMatches:
     """Lines in which `spans` finds something: up to `limit` of them, and how many there are."""
-    found, deadline = GrepMatches(), clock() + SECONDS
+    found, deadline = GrepMatches(), clock() + GREP_SECONDS
     for file in files:
         text, kept, count = catalog.text(file.number), [], 0
         for match in _lines(text, spans, lambda: clock() > deadline):
@@ -129,7 +131,7 @@ def _lines(text: str, spans: Spans, late: Callable[[], bool]) -> Iterator[LineMa
     """The first match in each line, until it is late."""
     base, above = 0, 1
     while base < len(text) and not late():
-        border = text.find("\n", base + PIECE) + 1 or len(text)
+        border = text.find("\n", base + PIECE_CHARS) + 1 or len(text)
         piece = text[base:border]
         starts = line_starts(piece)
         last = -1

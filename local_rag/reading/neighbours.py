@@ -29,14 +29,14 @@ class ChunkRun:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedRuns:
     """Stretches, those of one file together, in the order asked; and the ids that are no more."""
 
     stretches: tuple[ChunkRun, ...]
     missing: tuple[str, ...]
 
 
-def chunk_runs(index: OpenIndex, ids: Sequence[str], before: int, after: int) -> Fetched:
+def chunk_runs(index: OpenIndex, ids: Sequence[str], before: int, after: int) -> FetchedRuns:
     """The chunks of `ids`, each with so many chunks before and after it in its file."""
     asked = list(dict.fromkeys(ids))
     chunks = index.catalog.chunks(asked)
@@ -47,7 +47,7 @@ def chunk_runs(index: OpenIndex, ids: Sequence[str], before: int, after: int) ->
         wanted = {id_ for id_, chunk in chunks.items() if chunk.file == number}
         in_order = index.catalog.chunks_of(number)
         stretches += _stretches(records[number], in_order, wanted, before, after)
-    return Fetched(tuple(stretches), tuple(id_ for id_ in asked if id_ not in chunks))
+    return FetchedRuns(tuple(stretches), tuple(id_ for id_ in asked if id_ not in chunks))
 
 
 def _stretches(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from local_rag.errors import BadArgument
 from local_rag.text.lines import line_starts
-from local_rag.text.trim import prefix, said
+from local_rag.text.trim import echo_number, fit_prefix
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read_page(text: str, start: Place, end: int | None, room: int) -> Page:
         return Page(start, 0, 0, "")
     _check(starts, lines, start, end)
     begin, stop = starts[start.line - 1] + start.column - 1, starts[last]
-    ready = begin + len(prefix(text[begin : min(stop, begin + room)], room))
+    ready = begin + len(fit_prefix(text[begin : min(stop, begin + room)], room))
     if ready == stop:
         return Page(start, last, lines, text[begin:stop])
     border = text.rfind("\n", begin, ready) + 1
@@ -66,14 +66,16 @@ def read_page(text: str, start: Place, end: int | None, room: int) -> Page:
 def _check(starts: list[int], lines: int, start: Place, end: int | None) -> None:
     if start.line > lines:
         raise BadArgument(
-            f"The document has {lines} lines, not {said(start.line, 'so many')}.", "Ask for less."
+            f"The document has {lines} lines, not {echo_number(start.line, 'so many')}.",
+            "Ask for less.",
         )
     if end is not None and end < start.line:
-        what = f"end_line {said(end, 'so low')} is before start_line {start.line}."
+        what = f"end_line {echo_number(end, 'so low')} is before start_line {start.line}."
         raise BadArgument(what, "Swap them.")
     length = starts[start.line] - starts[start.line - 1]
     if start.column > max(1, length):
-        what = f"Line {start.line} has {length} characters, not {said(start.column, 'so many')}."
+        asked = echo_number(start.column, "so many")
+        what = f"Line {start.line} has {length} characters, not {asked}."
         raise BadArgument(what, "Ask for less.")
 
 

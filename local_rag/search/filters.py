@@ -34,7 +34,7 @@ class Filters:
 
 
 @dataclass(frozen=True)
-class Scope:
+class Selection:
     """The files' numbers (None for all in force), Chroma's condition, and a filter at fault."""
 
     files: frozenset[int] | None
@@ -42,7 +42,7 @@ class Scope:
     nothing: str = ""
 
 
-def scope_of(index: OpenIndex, filters: Filters) -> Scope:
+def selection_of(index: OpenIndex, filters: Filters) -> Selection:
     """What `filters` let through.
 
     Raises:
@@ -50,13 +50,13 @@ def scope_of(index: OpenIndex, filters: Filters) -> Scope:
     """
     superseded = index.snapshot.manifest.superseded_chunks
     if filters == Filters():
-        return Scope(None, lifecycle_filter(superseded))
+        return Selection(None, lifecycle_filter(superseded))
     files = index.catalog.files()
     allowed, nothing = passing(filters, files, index.snapshot.manifest.roots)
     if nothing:
-        return Scope(frozenset(), None, nothing)
+        return Selection(frozenset(), None, nothing)
     numbers = frozenset(file.number for file in allowed)
-    return Scope(numbers, _where(numbers, {file.number for file in files}))
+    return Selection(numbers, _where(numbers, {file.number for file in files}))
 
 
 def passing(

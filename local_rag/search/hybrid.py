@@ -13,11 +13,11 @@ import numpy as np
 
 from local_rag.embedding.base import Vector
 from local_rag.embedding.query_embedder import QueryEmbedder
-from local_rag.errors import EmbedderAway, IndexUnreadable, RegimeChanged, TextRejected
+from local_rag.errors import EmbedderAway, EmbedderChanged, IndexUnreadable, TextRejected
 from local_rag.index import keyword_index
 from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import OpenIndex
-from local_rag.search.filters import Filters, Scope, passing, scope_of
+from local_rag.search.filters import Filters, Selection, passing, selection_of
 from local_rag.search.fusion import SEMANTIC_WEIGHTS, Fused, fuse
 from local_rag.search.passages import Passage, passages
 from local_rag.search.snippets import Excerpt, Excerpts
@@ -66,7 +66,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchOutcome:
     """Hits, best first, and in one line each what limits them.
 
     `more` counts the chunks that match and are neither shown nor weak.
@@ -81,7 +81,7 @@ class Found:
 class _Arms:
     """What the arms found. `vector` is the query's, where it could be embedded."""
 
-    matches: dict[str, keyword_index.Match]
+    matches: dict[str, keyword_index.KeywordMatch]
     cosines: dict[str, float] = field(default_factory=dict)
     vector: Vector | None = None
 
@@ -97,7 +97,7 @@ class _Arms:
 
 def search(
     index: OpenIndex, embedder: QueryEmbedder, query: Query, thresholds: Thresholds
-) -> Found:
+) -> SearchOutcome:
     """The passages that answer best, of the documents that the filters let through.
 
     Raises:
@@ -105,9 +105,9 @@ def search(
         BadArgument: a filter is malformed.
     """
     notices = pending_notices(index)
-    scope = scope_of(index, query.filters)
+    scope = selection_of(index, query.filters)
     if scope.nothing:
-        return Found((), (*notices, scope.nothing))
+        return SearchOutcome((), (*notices, scope.nothing))
     found = _both_arms(index, embedder, query, scope, notices)
     ranked = rank(index, found.cosines, found.matches, query.mode)
     page = _page(index, ranked, query.limit)
@@ -118,7 +118,7 @@ def search(
     more -= sum(passage.merged for passage, hit in zip(page, hits, strict=True) if not hit.weak)
     if all(hit.weak for hit in hits):
         notices += _hidden(index, query, thresholds)
-    return Found(hits, tuple(notices), max(0, more))
+    return SearchOutcome(hits, tuple(notices), max(0, more))
 
 
 def _hidden(index: OpenIndex, query: Query, thresholds: Thresholds) -> list[str]:
@@ -129,7 +129,7 @@ def _hidden(index: OpenIndex, query: Query, thresholds: Thresholds) -> list[str]
     filters = replace(query.filters, include_superseded=True)
     files, _ = passing(filters, catalog.files(), manifest.roots)
     numbers = {file.number for file in files if file.lifecycle == "superseded"}
-    found = keyword_index.search(catalog, query.text, CANDIDATES, numbers)
+    found = keyword_index.search_keywords(catalog, query.text, CANDIDATES, numbers)
     chunks = catalog.chunks(m.id for m in found if not thresholds.is_weak(None, m.coverage))
     count = len({chunk.file for chunk in chunks.values()})
     return [SUPERSEDED.format(count)] if count else []
@@ -144,11 +144,14 @@ def pending_notices(index: OpenIndex) -> list[str]:
 
 
 def rank(
-    index: OpenIndex, cosines: dict[str, float], matches: dict[str, keyword_index.Match], mode: Mode
+    index: OpenIndex,
+    cosines: dict[str, float],
+    matches: dict[str, keyword_index.KeywordMatch],
+    mode: Mode,
 ) -> list[Fused]:
     """Both arms' chunks in the order of `mode`."""
     bm25 = {} if mode == "semantic" else {id_: m.bm25 for id_, m in matches.items()}
-    weight = SEMANTIC_WEIGHTS.get(index.snapshot.manifest.regime.kind, 0.0)
+    weight = SEMANTIC_WEIGHTS.get(index.snapshot.manifest.identity.kind, 0.0)
     if not bm25 or not cosines:
         weight = 1.0 if cosines else 0.0
     bonus = {id_: match.named for id_, match in matches.items() if bm25 and match.named}
@@ -156,9 +159,9 @@ def rank(
 
 
 def _both_arms(
-    index: OpenIndex, embedder: QueryEmbedder, query: Query, scope: Scope, notices: list[str]
+    index: OpenIndex, embedder: QueryEmbedder, query: Query, scope: Selection, notices: list[str]
 ) -> _Arms:
-    found = keyword_index.search(index.catalog, query.text, CANDIDATES, scope.files)
+    found = keyword_index.search_keywords(index.catalog, query.text, CANDIDATES, scope.files)
     matches = {match.id: match for match in found}
     if query.mode == "keyword":
         return _Arms(matches)
@@ -166,7 +169,7 @@ def _both_arms(
         vector = query_vector(index, embedder, query.text)
         assert index.vectors
         near = index.vectors.nearest(vector, CANDIDATES, where=scope.where)
-    except (EmbedderAway, RegimeChanged, TextRejected, IndexUnreadable) as error:
+    except (EmbedderAway, EmbedderChanged, TextRejected, IndexUnreadable) as error:
         if query.mode == "semantic":  # nothing was searched: that is no "no match"
             raise
         notices.append(KEYWORDS_ONLY.format(reason=error))
@@ -175,17 +178,17 @@ def _both_arms(
 
 
 def query_vector(index: OpenIndex, embedder: QueryEmbedder, text: str) -> Vector:
-    """The query's vector in the snapshot's regime.
+    """The query's vector in the snapshot's identity.
 
     Raises:
-        IndexUnreadable, EmbedderAway, RegimeChanged, TextRejected: there is none, and why.
+        IndexUnreadable, EmbedderAway, EmbedderChanged, TextRejected: there is none, and why.
     """
     if index.damage:
         raise IndexUnreadable(index.damage, "")
     if index.vectors is None:
         raise EmbedderAway("This index has no vectors.", "To add them: ingest.py --rebuild.")
     manifest = index.snapshot.manifest
-    return embedder.vector(text, manifest.regime, manifest.reference)
+    return embedder.vector(text, manifest.identity, manifest.reference)
 
 
 def _page(index: OpenIndex, ranked: list[Fused], limit: int) -> list[Passage]:

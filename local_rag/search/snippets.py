@@ -15,9 +15,9 @@ from itertools import pairwise
 import numpy as np
 
 from local_rag.embedding.base import Vector
-from local_rag.embedding.input import Passage
+from local_rag.embedding.input import EmbeddingInput
 from local_rag.embedding.query_embedder import QueryEmbedder
-from local_rag.errors import EmbedderAway, RegimeChanged, TextRejected
+from local_rag.errors import EmbedderAway, EmbedderChanged, TextRejected
 from local_rag.index.manifest import Manifest
 from local_rag.text.tokenizer import telling_words, words
 
@@ -74,12 +74,12 @@ class Excerpts:
         if self._vector is None or takes > self._left:
             return 0
         began = time.monotonic()
-        pieces = [Passage("", text) for text in texts]
+        pieces = [EmbeddingInput("", text) for text in texts]
         try:
             vectors = self._embedder.documents(
-                pieces, self._manifest.regime, self._manifest.reference
+                pieces, self._manifest.identity, self._manifest.reference
             )
-        except (EmbedderAway, RegimeChanged, TextRejected):
+        except (EmbedderAway, EmbedderChanged, TextRejected):
             return 0
         finally:  # on a busy machine it takes several times what was foreseen
             self._left -= max(takes, time.monotonic() - began)

@@ -1,6 +1,6 @@
 """When a match is weak: thresholds, measured for a corpus and embedder or taken from experience.
 
-`tools/calibrate.py` measures them and keeps them beside the index, for the regime they were
+`tools/calibrate.py` measures them and keeps them beside the index, for the identity they were
 measured in. Leaves out the measuring.
 """
 
@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from local_rag.embedding.identity import Regime
+from local_rag.embedding.identity import EmbedderIdentity
 
 FILE = "calibration.json"
 
@@ -36,23 +36,23 @@ DEFAULTS = {
 }
 
 
-def thresholds_for(store: Path, regime: Regime) -> Thresholds:
-    """What was measured for this regime in this store, else the default for its kind.
+def thresholds_for(store: Path, identity: EmbedderIdentity) -> Thresholds:
+    """What was measured for this identity in this store, else the default for its kind.
 
     A file that cannot be read counts as none: thresholds only grade an answer.
     """
     try:
         kept = json.loads((store / FILE).read_text(encoding="utf-8"))
-        if kept["regime"] == regime.id:
+        if kept["regime"] == identity.id:
             return Thresholds(float(kept["cosine"]), float(kept["coverage"]))
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    return DEFAULTS[regime.kind]
+    return DEFAULTS[identity.kind]
 
 
-def keep_thresholds(store: Path, regime: Regime, thresholds: Thresholds) -> None:
+def keep_thresholds(store: Path, identity: EmbedderIdentity, thresholds: Thresholds) -> None:
     """Writes measured thresholds beside the index, in one step."""
-    text = json.dumps(asdict(thresholds) | {"regime": regime.id}, indent=1)
+    text = json.dumps(asdict(thresholds) | {"regime": identity.id}, indent=1)
     draft = store / f"{FILE}.new"
     draft.touch(mode=0o600)  # as everything in the store
     draft.write_text(text + "\n", encoding="utf-8")

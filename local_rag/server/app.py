@@ -30,7 +30,7 @@ from local_rag.server.stdin import take_stdin
 from local_rag.settings import load_settings
 from local_rag.text.sanitize import one_line
 from local_rag.text.trim import shorten
-from local_rag.tools.answer_size import LONGEST_ERROR
+from local_rag.tools.answer_size import ERROR_BYTES
 
 if TYPE_CHECKING:
     from local_rag.tools.toolset import Answer, Toolset
@@ -148,7 +148,7 @@ async def _answered(work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work)
     except RagError as error:
         code = NOT_FOUND if isinstance(error, DocumentNotFound) else types.INVALID_PARAMS
-        raise MCPError(code, shorten(one_line(str(error)), LONGEST_ERROR)) from None
+        raise MCPError(code, shorten(one_line(str(error)), ERROR_BYTES)) from None
     except Exception:  # the outermost edge, as in Toolset.call
         log.exception("request failed")
         text = "Failed inside the server. Its log on stderr says why."

@@ -14,42 +14,42 @@ import mcp_types as types
 from local_rag.errors import BadArgument, DocumentNotFound
 from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import LiveIndex, OpenIndex
-from local_rag.reading.find import Name, shown
+from local_rag.reading.find import DocumentName, display_name
 from local_rag.reading.freshness import state_of
 from local_rag.reading.paging import Place, place_of
-from local_rag.text.sanitize import one_line, safe_text, spelled_call
-from local_rag.text.trim import prefix, shorten, size
-from local_rag.tools.answer import title_of
-from local_rag.tools.answer_size import ANSWER, LARGEST, TITLE
+from local_rag.text.sanitize import format_call, one_line, safe_text
+from local_rag.text.trim import fit_prefix, json_size, shorten
+from local_rag.tools.answer import display_title
+from local_rag.tools.answer_size import ANSWER_BYTES, LARGEST_ANSWER_BYTES, TITLE_BYTES
 from local_rag.tools.get_file import banner
 
-SCHEME = "corpus://"
+URI_SCHEME = "corpus://"
 TEMPLATE = "corpus://{root}/{+path}"
-PAGE = 50  # resources in one answer, of LARGEST bytes
-LONGEST = 100_000  # bytes of one resource, which a person picks to have it whole
-COMPLETED = 50  # names offered for what was typed, in ANSWER bytes
-NAME = 1_000  # bytes of a resource's name, which is for people; its URI is whole
-OF_LIST = 250  # bytes of a list, or of a resource's place and banner, beside what is in it
+PAGE_RESOURCES = 50  # resources in one answer, of LARGEST bytes
+RESOURCE_BYTES = 100_000  # bytes of one resource, which a person picks to have it whole
+MOST_COMPLETIONS = 50  # names offered for what was typed, in ANSWER bytes
+NAME_BYTES = 1_000  # bytes of a resource's name, which is for people; its URI is whole
+FRAME_BYTES = 250  # bytes of a list, or of a resource's place and banner, beside what is in it
 
 
 def uri_of(root: str, path: str) -> str:
     """The URI of a document; everything but letters, digits and `/` is percent-encoded."""
-    return f"{SCHEME}{quote(root, safe='')}/{quote(path, errors='replace')}"
+    return f"{URI_SCHEME}{quote(root, safe='')}/{quote(path, errors='replace')}"
 
 
-def named_by(index: OpenIndex, uri: str) -> FileRecord:
+def document_of_uri(index: OpenIndex, uri: str) -> FileRecord:
     """The document of a URI.
 
     Raises:
         DocumentNotFound: it names none.
     """
-    root, slash, path = uri.removeprefix(SCHEME).partition("/")
-    if uri.startswith(SCHEME) and slash:
+    root, slash, path = uri.removeprefix(URI_SCHEME).partition("/")
+    if uri.startswith(URI_SCHEME) and slash:
         raw = unquote(path)
         for spelling in (raw, unicodedata.normalize("NFC", raw)):
             if file := index.catalog.file(unquote(root), spelling):
                 return file
-    what = f"No indexed document has the URI '{shorten(one_line(uri), TITLE)}'."
+    what = f"No indexed document has the URI '{shorten(one_line(uri), TITLE_BYTES)}'."
     raise DocumentNotFound(what, "Take one of resources/list, or use get_file.")
 
 
@@ -72,10 +72,10 @@ def _page(index: OpenIndex, cursor: str | None) -> types.ListResourcesResult:
             raise BadArgument("The cursor is not one of this list.", "Start again without it.")
         first = places[0] + 1
     page: list[types.Resource] = []
-    room = LARGEST - OF_LIST
-    for file in files[first : first + PAGE]:
+    room = LARGEST_ANSWER_BYTES - FRAME_BYTES
+    for file in files[first : first + PAGE_RESOURCES]:
         added = _resource(file)
-        room -= size(added.model_dump(mode="json", by_alias=True, exclude_none=True)) + 2
+        room -= json_size(added.model_dump(mode="json", by_alias=True, exclude_none=True)) + 2
         if room < 0 and page:
             break
         page.append(added)
@@ -110,14 +110,14 @@ def read_resource(live: LiveIndex, uri: str) -> types.ReadResourceResult:
 
 
 def _resource_contents(index: OpenIndex, uri: str) -> types.ReadResourceResult:
-    file = named_by(index, uri)
+    file = document_of_uri(index, uri)
     uri = uri_of(file.root, file.path)
     lines = "".join(f"[{notice}]\n\n" for notice in banner(file, state_of(index, file)))
     text = index.catalog.text(file.number)
     ready, rest = len(text), ""
-    room = LONGEST - size([uri, lines]) - OF_LIST
-    if size(text) > room:
-        kept = len(prefix(text, room - 2 * size(shown((file.root, file.path)))))
+    room = RESOURCE_BYTES - json_size([uri, lines]) - FRAME_BYTES
+    if json_size(text) > room:
+        kept = len(fit_prefix(text, room - 2 * json_size(display_name((file.root, file.path)))))
         ready = text.rfind("\n", 0, kept) + 1 or kept
         rest = f"\n[Cut. The rest: {_call_from(file, place_of(text, ready))}]"
     content = types.TextResourceContents(
@@ -127,9 +127,9 @@ def _resource_contents(index: OpenIndex, uri: str) -> types.ReadResourceResult:
 
 
 def _call_from(file: FileRecord, place: Place) -> str:
-    return spelled_call(
+    return format_call(
         "get_file",
-        path=shown((file.root, file.path)),
+        path=display_name((file.root, file.path)),
         start_line=place.line,
         start_column=place.column if place.column > 1 else None,
     )
@@ -147,9 +147,9 @@ def complete(live: LiveIndex, params: types.CompleteRequestParams) -> types.Comp
             whole_names=isinstance(params.ref, types.PromptReference),
         )
     offered: list[str] = []
-    room = ANSWER - OF_LIST
-    for value in found[:COMPLETED]:
-        room -= size(value) + 2
+    room = ANSWER_BYTES - FRAME_BYTES
+    for value in found[:MOST_COMPLETIONS]:
+        room -= json_size(value) + 2
         if room < 0:
             break
         offered.append(value)
@@ -159,7 +159,7 @@ def complete(live: LiveIndex, params: types.CompleteRequestParams) -> types.Comp
 
 
 def _continuations(
-    known: Sequence[Name], argument: str, typed: str, root: str | None, *, whole_names: bool
+    known: Sequence[DocumentName], argument: str, typed: str, root: str | None, *, whole_names: bool
 ) -> list[str]:
     names = [name for name in known if root in (None, "", name[0])]
     if argument == "root":
@@ -167,10 +167,10 @@ def _continuations(
     if argument != "path":
         return []
     fits = [name for name in names if _goes_on(name, typed)]
-    return [shown(name) if whole_names else one_line(name[1]) for name in fits]
+    return [display_name(name) if whole_names else one_line(name[1]) for name in fits]
 
 
-def _goes_on(name: Name, typed: str) -> bool:
+def _goes_on(name: DocumentName, typed: str) -> bool:
     """Whether the path, `root:path` or the file's name begins as typed."""
     begun, path = unicodedata.normalize("NFC", typed).casefold(), name[1].casefold()
     starts = (path, f"{name[0].casefold()}:{path}", path.rpartition("/")[2])
@@ -180,8 +180,8 @@ def _goes_on(name: Name, typed: str) -> bool:
 def _resource(file: FileRecord) -> types.Resource:
     return types.Resource(
         uri=uri_of(file.root, file.path),
-        name=shorten(shown((file.root, file.path)), NAME),
-        title=title_of(file),
+        name=shorten(display_name((file.root, file.path)), NAME_BYTES),
+        title=display_title(file),
         mime_type="text/plain",
         size=file.size,
     )

@@ -12,15 +12,15 @@ from local_rag.text.encoding_guess import guess
 
 CONTROL_SHARE = 0.02  # of the characters; text in no language has more, every binary file does
 CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
-SAMPLE = 20_000  # bytes or characters looked at for a guess
-MARKS = (
+ENCODING_SAMPLE = 20_000  # bytes or characters looked at for a guess
+BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: its mark begins with UTF-16's
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 # The upper bytes of Greek, Cyrillic, Hebrew, Arabic, Thai and kana; no 8-bit text is half of one.
-BLOCKS = (b"\x03", b"\x04", b"\x05", b"\x06", b"\x0e", b"\x30")
+CONTROL_BLOCKS = (b"\x03", b"\x04", b"\x05", b"\x06", b"\x0e", b"\x30")
 DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([A-Za-z0-9_.:-]{2,40})")
 
 
@@ -51,7 +51,7 @@ def _is_clean(text: str) -> bool:
 
 
 def _decode_known(data: bytes) -> str | None:
-    for mark, encoding in MARKS:
+    for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark) and (text := _strictly(data, encoding)) is not None:
             return text
     if b"\x1b$" in data:  # ISO 2022 is ASCII to every other decoder
@@ -72,7 +72,10 @@ def _strictly(data: bytes, encoding: str) -> str | None:
 
 def _decode_wide(data: bytes) -> str | None:
     """UTF-16 or UTF-32 without a mark, which half or three quarters zeros give away."""
-    zeros = [data[:SAMPLE][at::4].count(0) * 4 / max(1, len(data[:SAMPLE])) for at in range(4)]
+    zeros = [
+        data[:ENCODING_SAMPLE][at::4].count(0) * 4 / max(1, len(data[:ENCODING_SAMPLE]))
+        for at in range(4)
+    ]
     for encoding, shape in (
         ("utf-32-be", (0.99, None, None, None)),
         ("utf-32-le", (None, None, None, 0.99)),
@@ -94,8 +97,8 @@ def _decode_alphabet(data: bytes) -> str | None:
     if len(data) % 2 or len(data) < 4:
         return None
     for high, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
-        blocks = data[:SAMPLE][high::2]
-        known = sum(blocks.count(block) for block in BLOCKS)
+        blocks = data[:ENCODING_SAMPLE][high::2]
+        known = sum(blocks.count(block) for block in CONTROL_BLOCKS)
         text = _strictly(data, encoding) if 2 * known >= len(blocks) else None
         if text is not None and _is_clean(text) and sum(map(str.isalpha, text)) * 2 >= len(text):
             return text
@@ -129,7 +132,7 @@ def _mended(data: bytes) -> str | None:
     """UTF-8 with a few broken bytes, as an editor leaves that cuts in the middle of a letter."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
-    whole = sum(1 for c in text[: 10 * SAMPLE] if c > "\x7f") - broken
+    whole = sum(1 for c in text[: 10 * ENCODING_SAMPLE] if c > "\x7f") - broken
     return text if whole >= 20 and whole >= 20 * broken else None
 
 

@@ -12,8 +12,8 @@ from itertools import groupby
 
 import charset_normalizer
 
-SAMPLE = 20_000  # bytes looked at
-SHORT = 8  # characters: any two bytes are some character of East Asia
+GUESS_SAMPLE = 20_000  # bytes looked at
+SHORT_TEXT = 8  # characters: any two bytes are some character of East Asia
 SURE = 0.6  # the mean weight of a text's letters from which a guess of ours stands
 # For each encoding the alphabet it is for, and the letters that make up most of any text in it.
 _CYRILLIC = (frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґ"), frozenset("оеаинтсрвлкмдпуяі"))
@@ -34,10 +34,12 @@ LATIN = {
     "cp1254": ("çğıöşüâîû",), "mac_roman": _WESTERN,
 }  # fmt: skip
 TYPOGRAPHY = frozenset("“”„‘’‚–—…«»°·•§©®™€£¿¡\u00a0")
-INSIDE = re.compile(r"(?<=[^\W\d_])[“”„‚—…«»°·•§©®™€£¿¡](?=[^\W\d_])")  # no word has one of these
+INSIDE_WORDS = re.compile(
+    r"(?<=[^\W\d_])[“”„‚—…«»°·•§©®™€£¿¡](?=[^\W\d_])"
+)  # no word has one of these
 # Signs of Western encodings, where they stand as only a sign does: `ł` ends `był`, no `12 m³`, and
 # `mł.` is short for a Polish rank.
-SIGNS = re.compile(
+TELLING_SIGNS = re.compile(
     r"(?<![^\W\d_])(?:[kcdµm]?m²|[kcdµm]m³|(?<=\d)m³|(?<=\d )m³|m³(?!\.))(?![^\W_])"
     r"|(?<![^\W\d_])[¼½¾](?![^\W\d_])|(?<![^\W\d_])µ[AFglmsVW]?(?![^\W_])|(?<=\d)\s?×\s?(?=\d)"
 )
@@ -52,31 +54,32 @@ FREQUENT = frozenset(
     "还還进進好小部其些主样樣理心本前开開但因只从從想实實日今"
     "이다는을에의가고하지도한로있사기어나리은아서를들시자해정보니인수그안녕회"
 )
-COMMON = (  # asked of charset-normalizer, which else takes a short note for Urdu or for EBCDIC
+# Asked of charset-normalizer, which else takes a short note for Urdu or for EBCDIC.
+COMMON_ENCODINGS = (
     *ALPHABETS, *LATIN, *EAST_ASIAN, "koi8_u", "cp1256", "cp1257", "cp1258", "iso8859_15", "cp850",
     "cp437", "cp852", "cp874", "johab", "big5hkscs",
 )  # fmt: skip
-BETWEEN = 0.9  # where East Asia stands in a tie: after frequent letters, before rare ones
+BETWEEN_WORDS = 0.9  # where East Asia stands in a tie: after frequent letters, before rare ones
 Weight = tuple[float, float]
 """How much letters look like words, 1 at most; and what decides a tie."""
 
 
 def guess(data: bytes) -> str | None:
     """The likeliest encoding of a text with bytes beyond ASCII, or None."""
-    sample = data[:SAMPLE]
+    sample = data[:GUESS_SAMPLE]
     found = _typographic(sample) or _by_letters(sample) or _latin(sample)
     if found:
         return found
-    best = charset_normalizer.from_bytes(data, cp_isolation=list(COMMON)).best()
+    best = charset_normalizer.from_bytes(data, cp_isolation=list(COMMON_ENCODINGS)).best()
     return best.encoding if best else None
 
 
 def _typographic(data: bytes) -> str | None:
     """Windows' Latin encoding, where all that is not ASCII are lone signs such as € or a dash."""
-    text = SIGNS.sub(" ", data.decode("cp1252", "replace"))
+    text = TELLING_SIGNS.sub(" ", data.decode("cp1252", "replace"))
     runs = ["".join(run) for odd, run in groupby(text, lambda c: c > "\x7f") if odd]
     lone = all(len(run) == 1 and run in TYPOGRAPHY for run in runs)
-    return "cp1252" if lone and not INSIDE.search(text) else None
+    return "cp1252" if lone and not INSIDE_WORDS.search(text) else None
 
 
 def _by_letters(data: bytes) -> str | None:
@@ -87,7 +90,11 @@ def _by_letters(data: bytes) -> str | None:
     weight, tie = weights[best]
     if weight < SURE:
         return None
-    if best in EAST_ASIAN and tie == BETWEEN and len(data.decode(best, "replace")) < SHORT:
+    if (
+        best in EAST_ASIAN
+        and tie == BETWEEN_WORDS
+        and len(data.decode(best, "replace")) < SHORT_TEXT
+    ):
         return _latin(data) or best
     return best
 
@@ -135,7 +142,7 @@ def _in_east_asia(text: str, encoding: str) -> Weight:
     fits -= 2 * len(re.findall(r"(?<=[A-Za-z])[\u3041-\ud7a3](?=[A-Za-z])|\b[\u3400-\ud7a3][A-Z]{2}"
                                r"|[a-z]{2}[\u3400-\ud7a3]\b", text))  # fmt: skip
     frequent = (kana + sum(c in FREQUENT for c in letters)) / len(letters)
-    return (2 * fits - len(letters)) / len(letters), BETWEEN + frequent
+    return (2 * fits - len(letters)) / len(letters), BETWEEN_WORDS + frequent
 
 
 def _latin(data: bytes) -> str | None:
@@ -154,9 +161,9 @@ def _latin(data: bytes) -> str | None:
 
 def _latin_share(data: bytes, encoding: str, *, by_word: bool) -> float:
     text = data.decode(encoding, "replace")
-    text = SIGNS.sub(" ", text) if encoding in SIGNED else text
+    text = TELLING_SIGNS.sub(" ", text) if encoding in SIGNED else text
     odd = [c for c in text if c > "\x7f" and c not in TYPOGRAPHY]
-    wrong = len(INSIDE.findall(text))
+    wrong = len(INSIDE_WORDS.findall(text))
     if not odd:
         return float(encoding == "cp1252" and not wrong)
     words = re.findall(r"[^\W\d_]+", text)

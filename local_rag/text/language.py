@@ -61,9 +61,11 @@ SCRIPTS = (
 )
 CYRILLIC = re.compile(r"[\u0400-\u04ff]")
 # A word of prose, not a part of an address, an identifier or a tag.
-WORD = re.compile(r"(?<![\w@./:<=-])[^\W\d_]+(?![\w@/:=-]|\.\w)")
-SAMPLE = 20_000  # characters looked at
-THIN = 0.03  # of the words; prose in any of the languages has ten times as many stop words
+PROSE_WORD = re.compile(r"(?<![\w@./:<=-])[^\W\d_]+(?![\w@/:=-]|\.\w)")
+LANGUAGE_SAMPLE_CHARS = 20_000  # characters looked at
+LEAST_STOP_WORDS = (
+    0.03  # of the words; prose in any of the languages has ten times as many stop words
+)
 _WORDS = {language: frozenset(words.split()) for language, words in STOP_WORDS.items()}
 # The Snowball algorithm of each language that has one.
 SNOWBALL = {
@@ -97,7 +99,7 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
 
     With `candidates` it is one of those or "", and the only one of its script needs no proof.
     """
-    sample = text[:SAMPLE].lower()
+    sample = text[:LANGUAGE_SAMPLE_CHARS].lower()
     letters = sum(map(str.isalpha, sample))
     for language, script in SCRIPTS:
         # Kana decides for Japanese even among many Chinese characters.
@@ -114,12 +116,12 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
 
 def _most_stop_words(sample: str, candidates: Collection[str]) -> str:
     """The candidate that has most of the words; "" if hardly a word is any candidate's."""
-    words = Counter(WORD.findall(sample))
+    words = Counter(PROSE_WORD.findall(sample))
     scores = {
         k: sum(n for word, n in words.items() if word in _WORDS.get(k, ())) for k in candidates
     }
     best = max(scores, key=scores.__getitem__, default="")
-    return best if scores.get(best, 0) > THIN * words.total() else ""
+    return best if scores.get(best, 0) > LEAST_STOP_WORDS * words.total() else ""
 
 
 def is_foreign(text: str, known: Collection[str]) -> bool:
@@ -131,7 +133,7 @@ def is_foreign(text: str, known: Collection[str]) -> bool:
     guess = guess_language(text)
     if not guess or guess in known:
         return False
-    words = set(WORD.findall(text.lower()))
+    words = set(PROSE_WORD.findall(text.lower()))
     own = max((len(words & _WORDS.get(language, frozenset())) for language in known), default=0)
     return guess in SCRIPT_OF or len(words & _WORDS[guess]) > max(own, 1)
 

@@ -25,7 +25,7 @@ def _spelled(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def spelled_call(tool: str, **arguments: object) -> str:
+def format_call(tool: str, **arguments: object) -> str:
     """A call of a tool as text, without the arguments that are None."""
     given = (f"{name}={value!r}" for name, value in arguments.items() if value is not None)
     return f"{tool}({', '.join(given)})"

@@ -17,7 +17,7 @@ import snowballstemmer
 
 from local_rag.text.language import SNOWBALL, word_language
 
-LONGEST = 128  # characters of a term; a longer word is found by its beginning
+LONGEST_TERM = 128  # characters of a term; a longer word is found by its beginning
 PLAIN = str.maketrans({
     "\u2010": "-", "\u200b": " ", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe",
     "ß": "ss", "ð": "d", "þ": "th",
@@ -37,10 +37,10 @@ def _stem(part: str, language: str) -> str:
     """The folded stem. The stemmer comes first: it knows letters by their accents."""
     lower = part.lower()
     algorithm = SNOWBALL.get(word_language(lower[0], language), "")
-    if algorithm and len(lower) <= LONGEST:
+    if algorithm and len(lower) <= LONGEST_TERM:
         with _stemming:
             lower = _stemmer(algorithm).stemWord(lower)
-    return folded(lower)[:LONGEST]
+    return folded(lower)[:LONGEST_TERM]
 
 
 _stemming = threading.Lock()  # a stemmer keeps the word it works on in itself

@@ -15,7 +15,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from local_rag.text.language import is_stop_word, word_language
-from local_rag.text.stemming import LONGEST, _stem, folded
+from local_rag.text.stemming import LONGEST_TERM, _stem, folded
 
 LONGEST_RUN = 8  # characters up to which text without blanks is also a term as a whole
 CACHED = 1 << 16  # words whose terms are remembered: the pure-Python stemmers are slow
@@ -26,19 +26,19 @@ UNSPACED = (
     r"\U00020000-\U0003134f"
 )
 # Marks that belong to the letter before them, which `\w` leaves out.
-MARKS = (
+COMBINING_MARKS = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0970-\u0df3\u0e31-\u0e4e\u0eb1-\u0ece"
     r"\u0f18-\u0fbc\u102b-\u109d\u17b4-\u17d3\u1dc0-\u1dff\u20d0-\u20f0\u302a-\u302f\u3099\u309a"
 )
-WORD = rf"[\w{MARKS}]+"
+WORD = rf"[\w{COMBINING_MARKS}]+"
 TOKEN = re.compile(
     r"(?:(?<![\w.])\.(?=[A-Za-z]))?"  # .NET
     rf"{WORD}(?:(?:[-.:/\\@]|://|::|:\\|(?<=\d),(?=\d)){WORD}){{0,20}}"
     r"(?:\+\+|\#(?!\w))?"  # C++, C#
 )
-BETWEEN = re.compile(rf"(?:[^\w{MARKS}]|_)+")
-RUN = re.compile(rf"[{UNSPACED}{MARKS}]+|[^{UNSPACED}]+")
+BETWEEN = re.compile(rf"(?:[^\w{COMBINING_MARKS}]|_)+")
+RUN = re.compile(rf"[{UNSPACED}{COMBINING_MARKS}]+|[^{UNSPACED}]+")
 UNSPACED_START = re.compile(rf"[{UNSPACED}]")
 ENCLITIC = re.compile(r"\b[A-Za-z]['’](?=\w)|(?<=\w)['’](?:[A-Za-z]|ll|re|ve)\b")  # l'eau, Ann's
 THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)")
@@ -115,7 +115,7 @@ def _unspaced(run: str) -> Word:
 def _identifier(token: str, language: str) -> Word:
     parts = [part for piece in BETWEEN.split(token) for part in _parts(piece)]
     stems = tuple(stem for part in parts if (stem := _stem(part, language)))
-    whole = THOUSANDS.sub(lambda m: m[0].replace(",", ""), token.lower()[:LONGEST])
+    whole = THOUSANDS.sub(lambda m: m[0].replace(",", ""), token.lower()[:LONGEST_TERM])
     plain = folded(whole)
     pieces = tuple(piece for piece in PIECES.split(plain) if piece not in ("", plain))
     stop = len(parts) == 1 and _is_stop(parts[0], language)
@@ -123,7 +123,7 @@ def _identifier(token: str, language: str) -> Word:
 
 
 def _parts(piece: str) -> list[str]:
-    if len(piece) > LONGEST:
+    if len(piece) > LONGEST_TERM:
         return [piece]
     parts = []
     for part in CAMEL.split(piece):

@@ -11,33 +11,33 @@ from typing import Any
 LONG_NUMBER = 10**12
 
 
-def size(value: Any) -> int:
+def json_size(value: Any) -> int:
     """Bytes that `value` takes as JSON."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
-def cost(text: str) -> int:
+def answer_cost(text: str) -> int:
     """Bytes that `text` takes in either form of an answer: JSON, or quoted line by line."""
-    return size(text) - 2 + 2 * text.count("\n")
+    return json_size(text) - 2 + 2 * text.count("\n")
 
 
-def prefix(text: str, room: int) -> str:
+def fit_prefix(text: str, room: int) -> str:
     """As much of `text` from its beginning as takes at most `room` bytes."""
     low, high = 0, min(len(text), max(room, 0))
-    if cost(text[:high]) <= room:
+    if answer_cost(text[:high]) <= room:
         return text[:high]
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if cost(text[:middle]) <= room else (low, middle - 1)
+        low, high = (middle, high) if answer_cost(text[:middle]) <= room else (low, middle - 1)
     return text[:low]
 
 
 def shorten(text: str, room: int) -> str:
     """`text` in at most `room` bytes, with an ellipsis where something is left out."""
-    kept = prefix(text, room)
-    return kept if kept == text else prefix(text, room - 3) + "…"
+    kept = fit_prefix(text, room)
+    return kept if kept == text else fit_prefix(text, room - 3) + "…"
 
 
-def said(number: int, large: str = "that large") -> str:
+def echo_number(number: int, large: str = "that large") -> str:
     """A number from a client as it is repeated to it: one of many digits says nothing."""
     return str(number) if abs(number) < LONG_NUMBER else large

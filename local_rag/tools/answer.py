@@ -12,10 +12,10 @@ from pydantic import BaseModel
 
 from local_rag.index.catalog import FileRecord
 from local_rag.text.sanitize import one_line
-from local_rag.text.trim import shorten, size
-from local_rag.tools.answer_size import NOTICE, TITLE
+from local_rag.text.trim import json_size, shorten
+from local_rag.tools.answer_size import NOTICE_BYTES, TITLE_BYTES
 
-LEAST = 150  # bytes of text without which a passage is not worth showing
+LEAST_TEXT = 150  # bytes of text without which a passage is not worth showing
 
 
 class Result(BaseModel):
@@ -41,21 +41,21 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}" for line in text.removesuffix("\n").split("\n"))
 
 
-def notices_of(lines: Sequence[str]) -> list[str]:
+def notice_lines(lines: Sequence[str]) -> list[str]:
     """Notices, each as one line of limited length."""
-    return [shorten(one_line(line), NOTICE) for line in lines]
+    return [shorten(one_line(line), NOTICE_BYTES) for line in lines]
 
 
-def title_of(file: FileRecord) -> str:
+def display_title(file: FileRecord) -> str:
     """A document's title, or its file's name."""
-    return shorten(one_line(file.title or file.path.rpartition("/")[2]), TITLE)
+    return shorten(one_line(file.title or file.path.rpartition("/")[2]), TITLE_BYTES)
 
 
-def retired(file: FileRecord) -> dict[str, str | None]:
+def lifecycle_fields(file: FileRecord) -> dict[str, str | None]:
     """What a superseded document's entry says beside what others say."""
     if file.lifecycle != "superseded":
         return {}
-    by = shorten(one_line(file.superseded_by), TITLE)
+    by = shorten(one_line(file.superseded_by), TITLE_BYTES)
     return {"lifecycle": "superseded", "superseded_by": by or None}
 
 
@@ -64,7 +64,7 @@ def room_for_texts(result: Result, items: Sequence[Any], room: int) -> int:
     texts = [item.text for item in items]
     for item in items:
         item.text = ""
-    taken = max(size(result.lean()), size(result.markdown()))
+    taken = max(json_size(result.lean()), json_size(result.markdown()))
     for item, text in zip(items, texts, strict=True):
         item.text = text
     return room - taken

@@ -5,24 +5,26 @@ Sizes are bytes of JSON, as a client receives them (`text.trim`).
 
 from __future__ import annotations
 
-from local_rag.text.trim import cost, shorten
+from local_rag.text.trim import answer_cost, shorten
 
-HIT_TEXT = 5_400  # bytes of text of all hits together; their other fields take the rest of ANSWER
-LONGEST_ERROR = 1_200  # bytes of an error's line
-ANSWER = 8_000  # bytes of an answer to default arguments, structured or as text
-LARGEST = 16_000  # bytes of an answer that was asked to be longer
-TITLE = 120  # bytes of a title, a label or the name of a replacement
-TRAIL = 300  # bytes of all headings above a passage
-NOTICE = 400  # bytes of one line that says what limits an answer
+HIT_TEXT_BYTES = (
+    5_400  # bytes of text of all hits together; their other fields take the rest of ANSWER
+)
+ERROR_BYTES = 1_200  # bytes of an error's line
+ANSWER_BYTES = 8_000  # bytes of an answer to default arguments, structured or as text
+LARGEST_ANSWER_BYTES = 16_000  # bytes of an answer that was asked to be longer
+TITLE_BYTES = 120  # bytes of a title, a label or the name of a replacement
+TRAIL_BYTES = 300  # bytes of all headings above a passage
+NOTICE_BYTES = 400  # bytes of one line that says what limits an answer
 
 
-def trail(headings: list[str]) -> list[str]:
+def heading_trail(headings: list[str]) -> list[str]:
     """Headings in the room that a trail has; the innermost tell most and are kept."""
     kept: list[str] = []
-    left = TRAIL
+    left = TRAIL_BYTES
     for heading in reversed(headings):
-        short = shorten(heading, min(TITLE, left))
-        left -= cost(short) + 4
+        short = shorten(heading, min(TITLE_BYTES, left))
+        left -= answer_cost(short) + 4
         if left < 0:
             break
         kept.insert(0, short)

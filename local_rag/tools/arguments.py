@@ -9,13 +9,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from local_rag.errors import BadArgument
-from local_rag.text.trim import said, shorten
+from local_rag.text.trim import echo_number, shorten
 
 LARGEST_NUMBER = 2**62  # beyond it Python refuses to print some and SQLite to compare
-ECHO = 60  # bytes of a name that is repeated in an error
+ECHO_BYTES = 60  # bytes of a name that is repeated in an error
 LONGEST_NAME = 4_096  # characters of a path, glob, root or tag: what file systems allow
 
-Name = Annotated[str, Field(max_length=LONGEST_NAME)]
+NameArgument = Annotated[str, Field(max_length=LONGEST_NAME)]
 
 
 class Arguments(BaseModel):
@@ -37,7 +37,7 @@ def clamped(name: str, value: int, low: int, high: int = LARGEST_NUMBER) -> Clam
     taken = min(max(value, low), high)
     if taken == value:
         return Clamped(value)
-    return Clamped(taken, (f"{name} {said(value)} is out of range; used {taken}.",))
+    return Clamped(taken, (f"{name} {echo_number(value)} is out of range; used {taken}.",))
 
 
 def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> BaseModel:
@@ -53,9 +53,9 @@ def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> Base
     name = ".".join(str(part) for part in first["loc"]) or "arguments"
     if first["type"] == "extra_forbidden":
         known = list(model.model_fields)
-        near = difflib.get_close_matches(name[:ECHO], known, n=1)
+        near = difflib.get_close_matches(name[:ECHO_BYTES], known, n=1)
         remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
-        raise BadArgument(f"Unknown argument '{shorten(name, ECHO)}'.", remedy)
+        raise BadArgument(f"Unknown argument '{shorten(name, ECHO_BYTES)}'.", remedy)
     remedy = _described(model, first["loc"])
     if first["type"] == "missing":
         raise BadArgument(f"Argument '{name}' is missing.", remedy)

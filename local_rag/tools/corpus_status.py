@@ -16,20 +16,20 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from local_rag.corpus.git import revision
+from local_rag.corpus.git import git_revision
 from local_rag.corpus.gitignore import ignores_beside
-from local_rag.corpus.walk import Scope
+from local_rag.corpus.walk import WalkScope
 from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import RagError
 from local_rag.index.live_index import OpenIndex
 from local_rag.index.manifest import RootState
-from local_rag.reading.find import shown
+from local_rag.reading.find import display_name
 from local_rag.reading.freshness import Drift, drift
 from local_rag.settings import PROJECT_DIR, Settings
 from local_rag.text.sanitize import one_line
-from local_rag.text.trim import shorten, size
-from local_rag.tools.answer import Result, notices_of
-from local_rag.tools.answer_size import ANSWER, TITLE
+from local_rag.text.trim import json_size, shorten
+from local_rag.tools.answer import Result, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
 from local_rag.tools.arguments import Arguments
 from local_rag.tools.tool import Sources, Tool
 
@@ -37,13 +37,17 @@ DESCRIPTION = """\
 What is indexed and how fresh it is: roots with their git commits, files that are new, changed or
 gone since, counts, the embedder and whether it responds, the age of the index, warnings of the last
 ingest, and the command that updates it. Use it when answers look old or incomplete."""
-LOOK = 4.0  # seconds for comparing files
-GIT = 3.0  # seconds for asking git about one root
-PING = 3.0  # seconds that the embedder has to answer
-CUT = "Not all warnings, files and roots fit this answer."
-PLACES = ("RAG_CONFIG", "RAG_CORPUS_DIR", "RAG_STORE_DIR")  # what decides which index is meant
-LONGEST = 400
-NAMED = 8  # roots, files, warnings and reasons that are listed, of each
+LOOK_SECONDS = 4.0  # seconds for comparing files
+GIT_SECONDS_EACH = 3.0  # seconds for asking git about one root
+PING_SECONDS = 3.0  # seconds that the embedder has to answer
+CUT_NOTICE = "Not all warnings, files and roots fit this answer."
+INDEX_VARIABLES = (
+    "RAG_CONFIG",
+    "RAG_CORPUS_DIR",
+    "RAG_STORE_DIR",
+)  # what decides which index is meant
+LONGEST_SETTINGS = 400
+MOST_LISTED = 8  # roots, files, warnings and reasons that are listed, of each
 
 
 class RootStatus(BaseModel):
@@ -67,7 +71,7 @@ class RootStatus(BaseModel):
         return f"- {self.name}: {self.path}, {self.files} files, {self.chunks} chunks{then}{now}"
 
 
-class Changes(BaseModel):
+class CorpusChanges(BaseModel):
     """Documents that differ from the index, counted, and the first of them by name."""
 
     new: int
@@ -104,7 +108,7 @@ class StatusResult(Result):
     embedder: str
     embedder_state: str
     roots: list[RootStatus]
-    changes: Changes
+    changes: CorpusChanges
     warnings: dict[str, int]
     first_warnings: list[str]
     skipped: dict[str, int]
@@ -142,8 +146,8 @@ def corpus_status(sources: Sources, arguments: Arguments) -> StatusResult:
 def _status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings) -> StatusResult:
     manifest, report = index.snapshot.manifest, index.snapshot.manifest.report
     ignores, _ = ignores_beside(settings.store_dir)
-    scope = Scope(ignores, Path(os.path.realpath(settings.store_dir)))
-    until = time.monotonic() + LOOK
+    scope = WalkScope(ignores, Path(os.path.realpath(settings.store_dir)))
+    until = time.monotonic() + LOOK_SECONDS
     found = drift(index, settings.roots, scope, settings.max_file_bytes, until)
     warnings = [*report.get("failed", ()), *report.get("warnings", ())]
     result = StatusResult(
@@ -154,18 +158,18 @@ def _status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings) -> St
         snapshot=index.snapshot.path.name,
         built=manifest.created,
         age=age(manifest.created),
-        embedder=manifest.regime.label,
+        embedder=manifest.identity.label,
         embedder_state=embedder_state(index, embedder),
-        roots=[_root(root) for root in manifest.roots[:NAMED]],
+        roots=[_root(root) for root in manifest.roots[:MOST_LISTED]],
         changes=_changes(found),
         warnings=_reasons(report.get("warned_by_reason", {})),
         first_warnings=[
             shorten(one_line(f"{w['root']}:{w['path']}: {w['text']}"), 200)
-            for w in warnings[:NAMED]
+            for w in warnings[:MOST_LISTED]
         ],
         skipped=_reasons(report.get("skipped_by_reason", {})),
         refresh_command=refresh_command(),
-        notices=notices_of(_notices(index, settings, found)),
+        notices=notice_lines(_notices(index, settings, found)),
     )
     _fit(result)
     return result
@@ -174,30 +178,30 @@ def _status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings) -> St
 def _fit(result: StatusResult) -> None:
     """Leaves out last what is listed by name until the rest fits an answer."""
     for listed in (result.first_warnings, result.changes.examples, result.roots):
-        while listed and max(size(result.lean()), size(result.markdown())) > ANSWER:
+        while listed and max(json_size(result.lean()), json_size(result.markdown())) > ANSWER_BYTES:
             listed.pop()
-            result.notices = [n for n in result.notices if n != CUT] + [CUT]
+            result.notices = [n for n in result.notices if n != CUT_NOTICE] + [CUT_NOTICE]
 
 
 def embedder_state(index: OpenIndex, embedder: QueryEmbedder) -> str:
     """Whether the embedder answers, asked for one vector on a thread that isn't waited for long."""
-    if not index.snapshot.manifest.regime.dimension:
+    if not index.snapshot.manifest.identity.dimension:
         return "none: keyword search only"
     if index.damage:
         return shorten(one_line(index.damage), 200)
-    said = [f"no answer within {PING:g} seconds; it may be loading"]
+    said = [f"no answer within {PING_SECONDS:g} seconds; it may be loading"]
 
     def ask() -> None:
         manifest = index.snapshot.manifest
         try:
-            embedder.vector("status", manifest.regime, manifest.reference)
+            embedder.vector("status", manifest.identity, manifest.reference)
             said.append("answers")
         except RagError as error:
             said.append(shorten(one_line(str(error)), 200))
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
-    thread.join(PING)
+    thread.join(PING_SECONDS)
     return said[-1]
 
 
@@ -209,9 +213,9 @@ def refresh_command() -> str:
     command = [sys.executable, str(PROJECT_DIR / "ingest.py")]
     if os.name == "nt":
         return subprocess.list2cmdline(command)
-    places = (name for name in PLACES if os.environ.get(name))
+    places = (name for name in INDEX_VARIABLES if os.environ.get(name))
     settings = " ".join(f"{name}={shlex.quote(os.environ[name])}" for name in places)
-    words = [settings] if settings and len(settings) <= LONGEST else []
+    words = [settings] if settings and len(settings) <= LONGEST_SETTINGS else []
     return " ".join([*words, shlex.join(command)])
 
 
@@ -228,7 +232,7 @@ def age(created: str) -> str:
 
 
 def _root(root: RootState) -> RootStatus:
-    commit, dirty = revision(Path(root.path), GIT)
+    commit, dirty = git_revision(Path(root.path), GIT_SECONDS_EACH)
     return RootStatus(
         name=root.name,
         path=shorten(one_line(root.path), 300),
@@ -241,36 +245,36 @@ def _root(root: RootState) -> RootStatus:
     )
 
 
-def _changes(found: Drift) -> Changes:
+def _changes(found: Drift) -> CorpusChanges:
     kinds = {"new": found.new, "changed": found.changed, "gone": found.gone}
     examples = [
-        f"{kind}: {shorten(shown(name), 200)}"
+        f"{kind}: {shorten(display_name(name), 200)}"
         for kind, names in kinds.items()
-        for name in names[: NAMED // 2]
+        for name in names[: MOST_LISTED // 2]
     ]
     counts = {kind: len(names) for kind, names in kinds.items()}
-    return Changes(**counts, examples=examples[:NAMED], complete=not found.cut)
+    return CorpusChanges(**counts, examples=examples[:MOST_LISTED], complete=not found.cut)
 
 
 def _reasons(counts: dict[str, int]) -> dict[str, int]:
-    return {shorten(one_line(why), TITLE): n for why, n in list(counts.items())[:NAMED]}
+    return {shorten(one_line(why), TITLE_BYTES): n for why, n in list(counts.items())[:MOST_LISTED]}
 
 
 def _notices(index: OpenIndex, settings: Settings, found: Drift) -> list[str]:
     notices = list(index.first_notices)
     configured = {root.path for root in settings.roots}
     states = index.snapshot.manifest.roots
-    if len(states) > NAMED:
-        notices.append(f"{len(states) - NAMED} more roots are not listed.")
+    if len(states) > MOST_LISTED:
+        notices.append(f"{len(states) - MOST_LISTED} more roots are not listed.")
     notices += [
         f"{root.path} is no longer in RAG_CORPUS_DIR; the next ingest drops its documents."
-        for root in states[:NAMED]
+        for root in states[:MOST_LISTED]
         if Path(root.path) not in configured
     ]
     if found.unreadable:
         notices.append(f"These roots cannot be read now: {', '.join(found.unreadable)}.")
     if found.cut:
-        notices.append(f"The check of files was cut after {LOOK:g} seconds.")
+        notices.append(f"The check of files was cut after {LOOK_SECONDS:g} seconds.")
     return notices
 
 

@@ -10,22 +10,22 @@ from pydantic import BaseModel, Field
 
 from local_rag.errors import BadArgument
 from local_rag.index.live_index import OpenIndex
-from local_rag.reading.find import shown
+from local_rag.reading.find import display_name
 from local_rag.reading.freshness import Freshness
-from local_rag.reading.neighbours import ChunkRun, Fetched, chunk_runs
+from local_rag.reading.neighbours import ChunkRun, FetchedRuns, chunk_runs
 from local_rag.reading.paging import place_of
-from local_rag.text.sanitize import one_line, safe_text, spelled_call
-from local_rag.text.trim import cost, prefix, shorten
+from local_rag.text.sanitize import format_call, one_line, safe_text
+from local_rag.text.trim import answer_cost, fit_prefix, shorten
 from local_rag.tools.answer import (
-    LEAST,
+    LEAST_TEXT,
     Result,
-    notices_of,
+    display_title,
+    lifecycle_fields,
+    notice_lines,
     quoted,
-    retired,
     room_for_texts,
-    title_of,
 )
-from local_rag.tools.answer_size import ANSWER, TITLE, shared_room, trail
+from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES, heading_trail, shared_room
 from local_rag.tools.arguments import Arguments, clamped
 from local_rag.tools.tool import Sources, Tool
 
@@ -118,7 +118,7 @@ def fetch(sources: Sources, arguments: FetchArguments) -> FetchResult:
 
 
 def fetch_result(
-    index: OpenIndex, fetched: Fetched, notices: Sequence[str], freshness: Freshness
+    index: OpenIndex, fetched: FetchedRuns, notices: Sequence[str], freshness: Freshness
 ) -> FetchResult:
     """What was fetched in the room of an answer, with the call that goes on where it is cut."""
     kept = list(fetched.stretches)
@@ -127,20 +127,20 @@ def fetch_result(
     while True:
         result = _documents(kept, fetched, texts, freshness)
         left_out = [id_ for s in fetched.stretches[len(kept) :] for id_ in s.ids]
-        rest = [f"Not all fit. The rest: {spelled_call('fetch', ids=left_out)}"] if left_out else []
-        result.notices = notices_of([*notices, *rest])
+        rest = [f"Not all fit. The rest: {format_call('fetch', ids=left_out)}"] if left_out else []
+        result.notices = notice_lines([*notices, *rest])
         parts = [part for document in result.documents for part in document.stretches]
-        room = room_for_texts(result, parts, ANSWER)
-        if room >= LEAST * len(parts):
+        room = room_for_texts(result, parts, ANSWER_BYTES)
+        if room >= LEAST_TEXT * len(parts):
             break
         kept.pop()
-    rooms = shared_room([cost(texts[s.file.number][s.start : s.end]) for s in kept], room)
+    rooms = shared_room([answer_cost(texts[s.file.number][s.start : s.end]) for s in kept], room)
     for part, stretch, share in zip(parts, kept, rooms, strict=True):
         _fill(part, stretch, texts[stretch.file.number], share)
     return result
 
 
-def _missing(fetched: Fetched) -> list[str]:
+def _missing(fetched: FetchedRuns) -> list[str]:
     gone = [id_ for id_ in fetched.missing if ID.fullmatch(id_)]
     never = [shorten(one_line(id_), 40) for id_ in fetched.missing if not ID.fullmatch(id_)]
     notices = []
@@ -154,7 +154,7 @@ def _missing(fetched: Fetched) -> list[str]:
 
 
 def _documents(
-    kept: Sequence[ChunkRun], fetched: Fetched, texts: dict[int, str], freshness: Freshness
+    kept: Sequence[ChunkRun], fetched: FetchedRuns, texts: dict[int, str], freshness: Freshness
 ) -> FetchResult:
     documents: dict[int, FetchedDocument] = {}
     for stretch in kept:
@@ -164,8 +164,8 @@ def _documents(
             FetchedDocument(
                 root=file.root,
                 path=one_line(file.path),
-                title=title_of(file),
-                **retired(file),
+                title=display_title(file),
+                **lifecycle_fields(file),
                 stale=freshness.is_stale(file) or None,
                 stretches=[],
             ),
@@ -180,8 +180,8 @@ def _part(stretch: ChunkRun, text: str) -> Stretch:
     first, last = place_of(text, stretch.start).line, place_of(text, stretch.end - 1).line
     return Stretch(
         ids=list(stretch.ids),
-        headings=trail([one_line(heading) for heading in stretch.headings]),
-        label=shorten(one_line(stretch.label), TITLE) or None,
+        headings=heading_trail([one_line(heading) for heading in stretch.headings]),
+        label=shorten(one_line(stretch.label), TITLE_BYTES) or None,
         start_line=first,
         end_line=last,
         text="",
@@ -193,9 +193,9 @@ def _get_file(stretch: ChunkRun, text: str, offset: int, last: int) -> str:
     place, column = place_of(text, offset), None
     if place.column > 1:
         column = place.column
-    return spelled_call(
+    return format_call(
         "get_file",
-        path=shown((stretch.file.root, stretch.file.path)),
+        path=display_name((stretch.file.root, stretch.file.path)),
         start_line=place.line,
         start_column=column,
         end_line=last,
@@ -205,9 +205,9 @@ def _get_file(stretch: ChunkRun, text: str, offset: int, last: int) -> str:
 def _fill(part: Stretch, stretch: ChunkRun, text: str, room: int) -> None:
     """Puts in what fits of the text: from the start, or from the chunk that was asked for."""
     begin, end = stretch.start, stretch.end
-    if cost(text[begin:end]) > room and cost(text[begin : stretch.hit]) > room // 3:
+    if answer_cost(text[begin:end]) > room and answer_cost(text[begin : stretch.hit]) > room // 3:
         begin = stretch.hit
-    ready = begin + len(prefix(text[begin:end], room))
+    ready = begin + len(fit_prefix(text[begin:end], room))
     if ready < end:
         ready = text.rfind("\n", begin, ready) + 1 or ready
     part.text = safe_text(text[begin:ready])

@@ -12,28 +12,30 @@ from typing import Literal
 from pydantic import Field
 
 from local_rag.index.catalog import FileRecord
-from local_rag.reading.find import find_file, shown
+from local_rag.reading.find import display_name, find_file
 from local_rag.reading.freshness import State, state_of
 from local_rag.reading.paging import Page, Place, read_page
-from local_rag.text.sanitize import one_line, safe_text, spelled_call
-from local_rag.text.trim import shorten, size
-from local_rag.tools.answer import Result, notices_of, retired, title_of
-from local_rag.tools.answer_size import ANSWER, TITLE
-from local_rag.tools.arguments import Arguments, Name, clamped
+from local_rag.text.sanitize import format_call, one_line, safe_text
+from local_rag.text.trim import json_size, shorten
+from local_rag.tools.answer import Result, display_title, lifecycle_fields, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
+from local_rag.tools.arguments import Arguments, NameArgument, clamped
 from local_rag.tools.tool import Sources, Tool
 
 DESCRIPTION = """\
 Read an indexed document from the start or from a given line, by path, root:path or a unique file
 name. Long documents come in pages; next_call reads the next one. The text is as indexed; state says
 whether the file on disk has changed since or is gone."""
-LEAST_TEXT = 1_000  # bytes of text on a page, even where the path leaves less
-NUMBERS = 120  # bytes that line numbers and the next call's arguments may take
+LEAST_PAGE_BYTES = 1_000  # bytes of text on a page, even where the path leaves less
+NEXT_CALL_BYTES = 120  # bytes that line numbers and the next call's arguments may take
 
 
 class FileArguments(Arguments):
     """What `get_file` takes."""
 
-    path: Name = Field(description="A path, root:path, or a file name or end of a path if unique.")
+    path: NameArgument = Field(
+        description="A path, root:path, or a file name or end of a path if unique."
+    )
     start_line: int = Field(1, description="First line, counted from 1.")
     end_line: int | None = Field(None, description="Last line; the end of the file if left out.")
     start_column: int = Field(
@@ -86,8 +88,8 @@ def get_file(sources: Sources, arguments: FileArguments) -> FileResult:
         notices = [*index.first_notices, *line.notices, *column.notices, *banner(file, state)]
     empty = Page(start, start.line, 0, "", Place(1, 2))
     frame = _result(file, state, empty, notices, arguments.end_line)
-    taken = max(size(frame.lean()), size(frame.markdown())) + NUMBERS
-    page = read_page(text, start, arguments.end_line, max(LEAST_TEXT, ANSWER - taken))
+    taken = max(json_size(frame.lean()), json_size(frame.markdown())) + NEXT_CALL_BYTES
+    page = read_page(text, start, arguments.end_line, max(LEAST_PAGE_BYTES, ANSWER_BYTES - taken))
     return _result(file, state, page, notices, arguments.end_line)
 
 
@@ -95,7 +97,11 @@ def banner(file: FileRecord, state: State) -> list[str]:
     """What a reader has to know first: that the document is retired, or no longer current."""
     notices = []
     if file.lifecycle == "superseded":
-        by = f" by {shorten(one_line(file.superseded_by), TITLE)}" if file.superseded_by else ""
+        by = (
+            f" by {shorten(one_line(file.superseded_by), TITLE_BYTES)}"
+            if file.superseded_by
+            else ""
+        )
         notices.append(f"This document is superseded{by}; do not rely on it.")
     if state == "gone":
         notices.append("The file is gone from disk; this is its text as indexed.")
@@ -111,24 +117,24 @@ def _result(
     return FileResult(
         root=file.root,
         path=one_line(file.path),
-        title=title_of(file),
+        title=display_title(file),
         lifecycle=file.lifecycle,
-        superseded_by=retired(file).get("superseded_by"),
+        superseded_by=lifecycle_fields(file).get("superseded_by"),
         start_line=page.first.line,
         start_column=column if column > 1 else None,
         end_line=page.last,
         total_lines=page.lines,
         state=state,
-        notices=notices_of(notices),
+        notices=notice_lines(notices),
         text=safe_text(page.text),
         next_call=_next_call(file, page.rest, end) if page.rest else None,
     )
 
 
 def _next_call(file: FileRecord, place: Place, end: int | None) -> str:
-    return spelled_call(
+    return format_call(
         "get_file",
-        path=shown((file.root, file.path)),
+        path=display_name((file.root, file.path)),
         start_line=place.line,
         end_line=end,
         start_column=place.column if place.column > 1 else None,

@@ -11,12 +11,12 @@ from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import OpenIndex
 from local_rag.index.paths import Glob
 from local_rag.reading.freshness import is_stale
-from local_rag.reading.grep import SECONDS, GrepMatches, LineMatch, grep, spans_of
+from local_rag.reading.grep import GREP_SECONDS, GrepMatches, LineMatch, grep, spans_of
 from local_rag.text.sanitize import one_line, safe_text
-from local_rag.text.trim import size
-from local_rag.tools.answer import Result, notices_of, retired
-from local_rag.tools.answer_size import ANSWER, LARGEST
-from local_rag.tools.arguments import Arguments, Name, clamped
+from local_rag.text.trim import json_size
+from local_rag.tools.answer import Result, lifecycle_fields, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, LARGEST_ANSWER_BYTES
+from local_rag.tools.arguments import Arguments, NameArgument, clamped
 from local_rag.tools.tool import Sources, Tool
 
 DESCRIPTION = """\
@@ -29,7 +29,7 @@ LONGEST_PATTERN = 1_000
 USUAL_MATCHES = 20  # up to so many, an answer has its usual size
 LONGEST_LINE = 240  # characters shown of a line
 BEFORE = 80  # of them before the match
-SIGNS = re.compile(r"[\\^$*+?\[|]")  # by which expressions are known
+EXPRESSION_SIGNS = re.compile(r"[\\^$*+?\[|]")  # by which expressions are known
 ASCII_ONLY = re.compile(r"\\[bBwW]")  # in RE2
 
 
@@ -41,8 +41,8 @@ class GrepArguments(Arguments):
         description="Text to be found in a line as it is; with regex an RE2 expression.",
     )
     regex: bool = Field(False, description="The pattern is a regular expression (RE2 syntax).")
-    glob: Name = Field("", description="Only paths that fit, such as runbooks/*.md.")
-    root: Name = Field("", description="Only documents of this root.")
+    glob: NameArgument = Field("", description="Only paths that fit, such as runbooks/*.md.")
+    root: NameArgument = Field("", description="Only documents of this root.")
     case_sensitive: bool = Field(False, description="Tell upper from lower case.")
     context: int = Field(0, description=f"Lines around each match, 0 to {MOST_CONTEXT}.")
     limit: int = Field(20, description=f"How many lines at most, 1 to {MOST_MATCHES}.")
@@ -108,8 +108,8 @@ def grep_corpus(sources: Sources, arguments: GrepArguments) -> GrepResult:
         found = grep(index.catalog, files, spans, limit.value)
         notices = [*limit.notices, *context.notices, *index.first_notices]
         notices += _hints(index, arguments, found, len(files))
-        room = (ANSWER if limit.value <= USUAL_MATCHES else LARGEST) - 300
-        shown = _shown(index, found, context.value, room - size(notices_of(notices)))
+        room = (ANSWER_BYTES if limit.value <= USUAL_MATCHES else LARGEST_ANSWER_BYTES) - 300
+        shown = _shown(index, found, context.value, room - json_size(notice_lines(notices)))
     count = sum(len(file.matches) for file in shown)
     if count < found.total:
         notices.append(f"{count} of {found.total} lines are shown; narrow the pattern or glob.")
@@ -117,7 +117,7 @@ def grep_corpus(sources: Sources, arguments: GrepArguments) -> GrepResult:
         total=found.total,
         total_files=found.total_files,
         files=shown,
-        notices=notices_of(notices),
+        notices=notice_lines(notices),
     )
 
 
@@ -129,7 +129,7 @@ def _hints(
         yield "No indexed document matches root and glob."
     if found.stopped:
         yield (
-            f"Stopped after {SECONDS:g} seconds, {found.searched} of {files} documents "
+            f"Stopped after {GREP_SECONDS:g} seconds, {found.searched} of {files} documents "
             "searched. Narrow it by glob, or use a simpler pattern."
         )
     if _may_miss(arguments, found):
@@ -138,7 +138,7 @@ def _hints(
         return
     if not arguments.include_superseded and index.catalog.count("files", "superseded"):
         yield "Superseded documents were not searched; pass include_superseded=True."
-    if not arguments.regex and SIGNS.search(arguments.pattern):
+    if not arguments.regex and EXPRESSION_SIGNS.search(arguments.pattern):
         yield "The pattern was taken as it is; for an expression pass regex=True."
 
 
@@ -163,15 +163,15 @@ def _shown(index: OpenIndex, found: GrepMatches, context: int, room: int) -> lis
         entry = GrepFile(
             root=file.root,
             path=one_line(file.path),
-            lifecycle=retired(file).get("lifecycle"),
+            lifecycle=lifecycle_fields(file).get("lifecycle"),
             stale=is_stale(index, file) or None,
             matches=[],
         )
-        room -= max(size(entry.model_dump(exclude_none=True)), size(entry.markdown())) + 4
+        room -= max(json_size(entry.model_dump(exclude_none=True)), json_size(entry.markdown())) + 4
         around = text.split("\n") if context else []
         for line in lines:
             match = _match(text, around, line, context)
-            room -= size(match.model_dump(exclude_none=True)) + 8 * match.text.count("\n") + 8
+            room -= json_size(match.model_dump(exclude_none=True)) + 8 * match.text.count("\n") + 8
             if room < 0 and files:
                 return files
             if not entry.matches:
@@ -209,11 +209,6 @@ def _window(text: str, match: LineMatch) -> str:
 
 def _clipped(line: str) -> str:
     return line if len(line) <= LONGEST_LINE else line[:LONGEST_LINE] + "…"
-
-
-MOST_MATCHES = 200
-MOST_CONTEXT = 5
-LONGEST_PATTERN = 1_000
 
 
 TOOL = Tool("grep_corpus", DESCRIPTION, GrepArguments, GrepResult, grep_corpus)

@@ -12,10 +12,10 @@ from local_rag.index.live_index import OpenIndex
 from local_rag.index.paths import Glob
 from local_rag.search.filters import has_tag, modified, parse_date
 from local_rag.text.sanitize import one_line
-from local_rag.text.trim import size
-from local_rag.tools.answer import Result, notices_of, retired, title_of
-from local_rag.tools.answer_size import ANSWER, LARGEST
-from local_rag.tools.arguments import Arguments, Name, clamped
+from local_rag.text.trim import json_size
+from local_rag.tools.answer import Result, display_title, lifecycle_fields, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, LARGEST_ANSWER_BYTES
+from local_rag.tools.arguments import Arguments, NameArgument, clamped
 from local_rag.tools.tool import Sources, Tool
 
 DESCRIPTION = """\
@@ -29,18 +29,20 @@ USUAL_FILES = 40  # up to so many, an answer has its usual size
 class ListArguments(Arguments):
     """What `list_files` takes."""
 
-    glob: Name = Field("", description="Only paths that fit, such as runbooks/*.md.")
-    root: Name = Field("", description="Only documents of this root.")
-    tag: Name = Field("", description="Only documents with this tag.")
+    glob: NameArgument = Field("", description="Only paths that fit, such as runbooks/*.md.")
+    root: NameArgument = Field("", description="Only documents of this root.")
+    tag: NameArgument = Field("", description="Only documents with this tag.")
     lifecycle: Literal["all", "active", "superseded"] = Field(
         "all", description="Only documents in force, or only retired ones."
     )
-    changed_since: Name = Field("", description="Only documents changed since, as 2026-05-31.")
+    changed_since: NameArgument = Field(
+        "", description="Only documents changed since, as 2026-05-31."
+    )
     sort: Literal["path", "modified", "size", "title"] = Field(
         "path", description="modified: newest first; size: largest first."
     )
     limit: int = Field(40, description=f"How many files at most, 1 to {MOST_FILES}.")
-    cursor: Name = Field("", description="next_cursor of the page before.")
+    cursor: NameArgument = Field("", description="next_cursor of the page before.")
 
 
 class ListedFile(BaseModel):
@@ -92,11 +94,17 @@ def list_files(sources: Sources, arguments: ListArguments) -> ListResult:
     first = _after(files, arguments.cursor)
     if not files:
         notices.append("No indexed document matches these filters.")
-    result = ListResult(total=len(files), files=[], notices=notices_of(notices))
-    room = (ANSWER if limit.value <= USUAL_FILES else LARGEST) - size(result.markdown()) - 100
+    result = ListResult(total=len(files), files=[], notices=notice_lines(notices))
+    room = (
+        (ANSWER_BYTES if limit.value <= USUAL_FILES else LARGEST_ANSWER_BYTES)
+        - json_size(result.markdown())
+        - 100
+    )
     for file in files[first : first + limit.value]:
         listed = _listed(file, counts.get(file.number, 0))
-        room -= max(size(listed.model_dump(exclude_none=True)), size(listed.markdown())) + 4
+        room -= (
+            max(json_size(listed.model_dump(exclude_none=True)), json_size(listed.markdown())) + 4
+        )
         if room < 0 and result.files:
             break
         result.files.append(listed)
@@ -128,7 +136,7 @@ def _sorted(files: list[FileRecord], sort: str) -> list[FileRecord]:
         case "size":
             return sorted(files, key=lambda file: -file.size)
         case "title":
-            return sorted(files, key=lambda file: title_of(file).casefold())
+            return sorted(files, key=lambda file: display_title(file).casefold())
     return files
 
 
@@ -146,16 +154,13 @@ def _listed(file: FileRecord, chunks: int) -> ListedFile:
     return ListedFile(
         root=file.root,
         path=one_line(file.path),
-        title=title_of(file),
+        title=display_title(file),
         size=file.size,
         modified=modified(file).isoformat(timespec="seconds").replace("+00:00", "Z"),
         lifecycle=file.lifecycle,
-        superseded_by=retired(file).get("superseded_by"),
+        superseded_by=lifecycle_fields(file).get("superseded_by"),
         chunks=chunks,
     )
-
-
-MOST_FILES = 200
 
 
 TOOL = Tool("list_files", DESCRIPTION, ListArguments, ListResult, list_files)

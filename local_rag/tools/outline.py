@@ -5,26 +5,26 @@ from __future__ import annotations
 from pydantic import BaseModel, Field
 
 from local_rag.index.live_index import OpenIndex
-from local_rag.reading.find import find_file, shown
+from local_rag.reading.find import display_name, find_file
 from local_rag.reading.freshness import is_stale
-from local_rag.text.sanitize import one_line, spelled_call
-from local_rag.text.trim import shorten, size
-from local_rag.tools.answer import Result, notices_of, title_of
-from local_rag.tools.answer_size import ANSWER, TITLE
-from local_rag.tools.arguments import Arguments, Name
+from local_rag.text.sanitize import format_call, one_line
+from local_rag.text.trim import json_size, shorten
+from local_rag.tools.answer import Result, display_title, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
+from local_rag.tools.arguments import Arguments, NameArgument
 from local_rag.tools.tool import Sources, Tool
 
 DESCRIPTION = """\
 The headings of a document with their line ranges (pages of a PDF). Use it to pick what to read with
 get_file instead of reading a long document whole."""
-NEXT_CALL = 80  # bytes of the next call beside the path
+NEXT_CALL_BYTES = 80  # bytes of the next call beside the path
 MOST_HEADINGS = 200  # read for one answer, more than fit
 
 
 class OutlineArguments(Arguments):
     """What `outline` takes."""
 
-    path: Name = Field(description="A path, as for get_file.")
+    path: NameArgument = Field(description="A path, as for get_file.")
     start_line: int = Field(1, description="Only headings from this line on.")
 
 
@@ -86,25 +86,30 @@ def _outline(index: OpenIndex, arguments: OutlineArguments) -> OutlineResult:
     result = OutlineResult(
         root=file.root,
         path=one_line(file.path),
-        title=title_of(file),
+        title=display_title(file),
         lifecycle=file.lifecycle,
         stale=is_stale(index, file) or None,
         total_lines=text.count("\n") + (not text.endswith("\n")),
         chunks=index.catalog.chunk_count(file.number),
         entries=[],
-        notices=notices_of(notices),
+        notices=notice_lines(notices),
     )
-    name = shown((file.root, file.path))
-    room = ANSWER - max(size(result.lean()), size(result.markdown())) - 2 * size(name) - NEXT_CALL
+    name = display_name((file.root, file.path))
+    room = (
+        ANSWER_BYTES
+        - max(json_size(result.lean()), json_size(result.markdown()))
+        - 2 * json_size(name)
+        - NEXT_CALL_BYTES
+    )
     for entry in entries:
-        heading = shorten(one_line(entry.heading), TITLE)
+        heading = shorten(one_line(entry.heading), TITLE_BYTES)
         added = OutlineEntry(
             level=entry.level, heading=heading,
             start_line=entry.first_line, end_line=entry.last_line,
         )  # fmt: skip
-        room -= max(size(added.model_dump()), size(added.markdown())) + 4
+        room -= max(json_size(added.model_dump()), json_size(added.markdown())) + 4
         if room < 0 and result.entries:
-            result.next_call = spelled_call("outline", path=name, start_line=entry.first_line)
+            result.next_call = format_call("outline", path=name, start_line=entry.first_line)
             break
         result.entries.append(added)
     return result

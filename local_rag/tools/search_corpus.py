@@ -12,23 +12,29 @@ from local_rag.errors import BadArgument
 from local_rag.index.live_index import OpenIndex
 from local_rag.reading.freshness import Freshness
 from local_rag.search.filters import Filters
-from local_rag.search.hybrid import Found, Hit, Query, search
+from local_rag.search.hybrid import Hit, Query, SearchOutcome, search
 from local_rag.search.snippets import ranked_room
 from local_rag.search.weakness import thresholds_for
 from local_rag.text.sanitize import one_line, safe_text
 from local_rag.text.tokenizer import words
-from local_rag.text.trim import cost, prefix, shorten
+from local_rag.text.trim import answer_cost, fit_prefix, shorten
 from local_rag.tools.answer import (
-    LEAST,
+    LEAST_TEXT,
     Result,
-    notices_of,
+    display_title,
+    lifecycle_fields,
+    notice_lines,
     quoted,
-    retired,
     room_for_texts,
-    title_of,
 )
-from local_rag.tools.answer_size import ANSWER, HIT_TEXT, LARGEST, TITLE, trail
-from local_rag.tools.arguments import Arguments, Name, clamped
+from local_rag.tools.answer_size import (
+    ANSWER_BYTES,
+    HIT_TEXT_BYTES,
+    LARGEST_ANSWER_BYTES,
+    TITLE_BYTES,
+    heading_trail,
+)
+from local_rag.tools.arguments import Arguments, NameArgument, clamped
 from local_rag.tools.tool import Sources, Tool
 
 DESCRIPTION = """\
@@ -52,11 +58,15 @@ class SearchArguments(Arguments):
     mode: Literal["hybrid", "semantic", "keyword"] = Field(
         "hybrid", description="hybrid is best for nearly all; keyword for exact strings alone."
     )
-    root: Name = Field("", description="Only documents of this root.")
-    path: Name = Field("", description="Only paths that fit this glob, such as runbooks/*.md.")
-    modified_after: Name = Field("", description="Only documents changed since, as 2026-05-31.")
-    modified_before: Name = Field("", description="Only documents last changed before.")
-    tags: list[Name] = Field(
+    root: NameArgument = Field("", description="Only documents of this root.")
+    path: NameArgument = Field(
+        "", description="Only paths that fit this glob, such as runbooks/*.md."
+    )
+    modified_after: NameArgument = Field(
+        "", description="Only documents changed since, as 2026-05-31."
+    )
+    modified_before: NameArgument = Field("", description="Only documents last changed before.")
+    tags: list[NameArgument] = Field(
         [], max_length=20, description="Only documents that have all of these tags."
     )
     include_superseded: bool = Field(
@@ -127,17 +137,19 @@ def search_corpus(sources: Sources, arguments: SearchArguments) -> SearchResult:
     if not text:
         raise BadArgument("The query is empty.", "Ask a question, or give a few words.")
     limit = clamped("limit", arguments.limit, 1, MOST_HITS)
-    query = Query(text[:LONGEST_QUERY], limit.value, arguments.mode, _filters(arguments), HIT_TEXT)
+    query = Query(
+        text[:LONGEST_QUERY], limit.value, arguments.mode, _filters(arguments), HIT_TEXT_BYTES
+    )
     with sources.live.use() as index:
         _check_words(index, query)
-        thresholds = thresholds_for(sources.live.store.path, index.snapshot.manifest.regime)
+        thresholds = thresholds_for(sources.live.store.path, index.snapshot.manifest.identity)
         found = search(index, sources.embedder, query, thresholds)
         notices = [*limit.notices, *_notices(text, query, found)]
-        room = ANSWER if limit.value <= USUAL_HITS else LARGEST
+        room = ANSWER_BYTES if limit.value <= USUAL_HITS else LARGEST_ANSWER_BYTES
         return search_result(found.hits, notices, Freshness(index), room)
 
 
-def _notices(text: str, query: Query, found: Found) -> Iterator[str]:
+def _notices(text: str, query: Query, found: SearchOutcome) -> Iterator[str]:
     if len(text) > LONGEST_QUERY:
         yield f"The query was cut to {LONGEST_QUERY} characters."
     yield from found.notices
@@ -152,15 +164,15 @@ def search_result(
 ) -> SearchResult:
     """Hits in `room` bytes; what is too long is cut, and last hits that don't fit are left out."""
     shown_hits = [_hit(hit, freshness) for hit in hits]
-    result = SearchResult(hits=shown_hits, notices=notices_of(notices))
+    result = SearchResult(hits=shown_hits, notices=notice_lines(notices))
     texts = [hit.text for hit in shown_hits]
-    while (left := room_for_texts(result, shown_hits, room)) < LEAST * len(shown_hits):
+    while (left := room_for_texts(result, shown_hits, room)) < LEAST_TEXT * len(shown_hits):
         shown_hits.pop()
         result.hits = list(shown_hits)
         cut = f"Only {len(shown_hits)} of {len(hits)} hits fit the answer; narrow it by path."
-        result.notices = [*notices_of(notices), cut]
+        result.notices = [*notice_lines(notices), cut]
     for hit, text, share in zip(
-        shown_hits, texts, ranked_room([cost(t) for t in texts[: len(shown_hits)]], left),
+        shown_hits, texts, ranked_room([answer_cost(t) for t in texts[: len(shown_hits)]], left),
         strict=False,
     ):  # fmt: skip
         _cut_hit(hit, text, share)
@@ -168,7 +180,7 @@ def search_result(
 
 
 def _cut_hit(hit: SearchHit, text: str, room: int) -> None:
-    kept = prefix(text, room - 60 if cost(text) > room else room)
+    kept = fit_prefix(text, room - 60 if answer_cost(text) > room else room)
     if kept != text:
         kept = kept[: kept.rfind("\n")].rstrip() if "\n" in kept else kept
         hit.cut, hit.end_line = True, hit.start_line + kept.count("\n")
@@ -180,16 +192,16 @@ def _hit(hit: Hit, freshness: Freshness) -> SearchHit:
         id=hit.id,
         root=hit.file.root,
         path=one_line(hit.file.path),
-        title=title_of(hit.file),
-        headings=trail([one_line(heading) for heading in hit.headings]),
+        title=display_title(hit.file),
+        headings=heading_trail([one_line(heading) for heading in hit.headings]),
         start_line=hit.first_line,
         end_line=hit.last_line,
-        label=shorten(one_line(hit.label), TITLE) or None,
+        label=shorten(one_line(hit.label), TITLE_BYTES) or None,
         score=round(hit.score, 3),
         cosine=None if hit.cosine is None else round(hit.cosine, 3),
         keyword_rank=hit.keyword_rank,
         weak=hit.weak,
-        **retired(hit.file),
+        **lifecycle_fields(hit.file),
         stale=freshness.is_stale(hit.file) or None,
         text=safe_text(hit.text),
         cut=hit.cut or None,

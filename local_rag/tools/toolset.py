@@ -22,8 +22,8 @@ from local_rag.tools import (
     outline,
     search_corpus,
 )
-from local_rag.tools.answer_size import LONGEST_ERROR
-from local_rag.tools.arguments import ECHO, checked_arguments
+from local_rag.tools.answer_size import ERROR_BYTES
+from local_rag.tools.arguments import ECHO_BYTES, checked_arguments
 from local_rag.tools.tool import Sources, Tool
 
 log = logging.getLogger(__name__)
@@ -67,12 +67,12 @@ class Toolset:
         try:
             if name not in TOOLS:
                 known = f"There are: {', '.join(TOOLS)}."
-                raise BadArgument(f"There is no tool '{shorten(name, ECHO)}'.", known)
+                raise BadArgument(f"There is no tool '{shorten(name, ECHO_BYTES)}'.", known)
             tool = TOOLS[name]
             result = tool.run(self.sources, checked_arguments(tool.arguments, arguments))
             return Answer(safe_text(result.markdown()), result.lean())
         except RagError as error:
-            return Answer(shorten(one_line(str(error)), LONGEST_ERROR))
+            return Answer(shorten(one_line(str(error)), ERROR_BYTES))
         except Exception:  # the outermost edge: a crash costs this call, and the log has the rest
             log.exception("tool %s failed", name)
             what = f"{name} failed inside the server."
@@ -84,7 +84,7 @@ class Toolset:
         A failure is left for the first question to meet and to report.
         """
         with suppress(RagError), self.live.use() as index:
-            thresholds = thresholds_for(self.live.store.path, index.snapshot.manifest.regime)
+            thresholds = thresholds_for(self.live.store.path, index.snapshot.manifest.identity)
             search(index, self.sources.embedder, Query("warm up", 1), thresholds)
 
     def close(self) -> None:
@@ -94,11 +94,11 @@ class Toolset:
 
 def open_toolset(settings: Settings) -> Toolset:
     """The tools over the settings' store, which is opened when first asked."""
-    from local_rag.embedding.choice import for_queries
+    from local_rag.embedding.choice import query_embedder_for
     from local_rag.embedding.query_embedder import QueryEmbedder
     from local_rag.index.live_index import LiveIndex
     from local_rag.index.snapshots import Store
 
     live = LiveIndex(Store(settings.store_dir))
-    embedder = QueryEmbedder(lambda regime: for_queries(settings, regime))
+    embedder = QueryEmbedder(lambda identity: query_embedder_for(settings, identity))
     return Toolset(Sources(live, embedder, settings))

@@ -14,7 +14,7 @@ from typing import Any
 from local_rag.index.catalog import Catalog
 from local_rag.index.snapshots import Store
 from tests.conftest import Corpus
-from tests.test_server import RawClient
+from tests.server.test_stdio import RawClient
 
 DOCUMENTS = 12
 Lines = frozenset[tuple[str, str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from local_rag.cli.ingest import ingest
+from local_rag.cli.ingest import main
 from local_rag.settings import load_settings
 from local_rag.tools.toolset import open_toolset
 
@@ -20,7 +20,7 @@ def audited() -> int:
             seen.add(str(arguments[:2]))
 
     sys.addaudithook(watch)
-    code = ingest([])
+    code = main([])
     tools = open_toolset(load_settings())
     tools.call("search_corpus", {"query": "alpha1"})
     tools.close()

@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Sequence
 
-from local_rag.cli.ingest import ingest
+from local_rag.cli.ingest import main
 
 
 class KillAt(logging.Handler):
@@ -32,4 +32,4 @@ def killed_ingest(step: str, number: int, arguments: Sequence[str] = ()) -> int:
     log = logging.getLogger("local_rag")
     log.setLevel(logging.DEBUG)
     log.addHandler(KillAt(step, number))
-    return ingest(arguments)
+    return main(arguments)

@@ -11,12 +11,12 @@ from contextlib import contextmanager, suppress
 from local_rag.cli import ingest as commands
 from local_rag.errors import NoIndexYet
 from local_rag.index.snapshots import Store
-from local_rag.ingest.base_snapshot import live_snapshot
+from local_rag.ingest.base_snapshot import load_base_snapshot
 from local_rag.server.app import serve
 from tests.conftest import Corpus
 from tests.faults.forked import Piped, Run, finished
 from tests.faults.killed_ingest import killed_ingest
-from tests.test_server import RawClient
+from tests.server.test_stdio import RawClient
 
 State = dict[str, str]
 """By path, the line of a document that tells its version."""
@@ -24,7 +24,7 @@ State = dict[str, str]
 
 def ingest(*arguments: str, file_limit: int = 0) -> subprocess.CompletedProcess[str]:
     """An ingest in a process of its own; `file_limit` is a quota, no file may grow beyond it."""
-    return finished(Run(commands.ingest, (arguments,), file_limit))
+    return finished(Run(commands.main, (arguments,), file_limit))
 
 
 def killed(step: str, number: int) -> subprocess.CompletedProcess[str]:
@@ -108,7 +108,7 @@ def age(store: Store) -> None:
 def assert_whole(store: Store) -> None:
     """Every folder is a finished snapshot that can be opened, and nothing else lies about."""
     with suppress(NoIndexYet):
-        assert live_snapshot(store).damage == ""
+        assert load_base_snapshot(store).damage == ""
     folders = {path.name for path in (store.path / "snapshots").iterdir()}
     assert folders == set(store.finished())
     assert not list(store.path.glob("CURRENT.*"))

@@ -16,7 +16,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from local_rag.cli.ingest import ingest
+from local_rag.cli.ingest import main as ingest
 from local_rag.settings import load_settings
 from local_rag.tools.toolset import open_toolset
 from tests.fake_ollama import FakeOllama

@@ -8,14 +8,14 @@ from __future__ import annotations
 import pytest
 
 from local_rag.documents.formats.zip_xml import INFLATED
-from local_rag.documents.front_matter import CUT
+from local_rag.documents.front_matter import CUT_MARK
 from local_rag.index.snapshots import Store
 from tests.calling import calls
 from tests.conftest import Run
+from tests.documents.formats.test_office import archive
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene
 from tests.faults.test_races import indexed
-from tests.test_formats_office import archive
 
 ALIASES = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
 ENTITIES = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 10))
@@ -59,7 +59,7 @@ def test_documents_made_to_harm_cost_themselves_alone(
     assert [s.path for s in report.skipped] == list(ARCHIVES)
     for skipped in report.skipped:
         assert skipped.reason.startswith(ARCHIVES[skipped.path][1])
-    assert ("aliases.md", CUT) in [(remark.path, remark.text) for remark in report.warnings]
+    assert ("aliases.md", CUT_MARK) in [(remark.path, remark.text) for remark in report.warnings]
     assert indexed(store).keys() == harmed.state.keys() | TEXTS.keys()
     assert harmed.state.items() <= indexed(store).items()
     assert run().published == ""

@@ -13,7 +13,7 @@ import pytest
 
 from local_rag.index.live_index import open_index
 from local_rag.index.snapshots import Store
-from local_rag.ingest.base_snapshot import live_snapshot
+from local_rag.ingest.base_snapshot import load_base_snapshot
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene, answered, assert_whole, ingest, server
@@ -100,9 +100,9 @@ def test_no_damage_of_a_hnsw_file_reaches_chroma(big: Scene, store: Store) -> No
             damage(path)
             with closing(open_index(store.current())) as index:
                 assert name in index.damage, damage
-            assert name in live_snapshot(store).damage, damage
+            assert name in load_base_snapshot(store).damage, damage
             path.write_bytes(content)
-    assert live_snapshot(store).damage == ""
+    assert load_base_snapshot(store).damage == ""
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from local_rag.embedding.choice import for_queries, make_embedder
-from local_rag.embedding.identity import Regime
-from local_rag.embedding.ollama import SCHEME, OllamaEmbedder
+from local_rag.embedding.choice import make_embedder, query_embedder_for
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.embedding.ollama import PREFIX_SCHEME, OllamaEmbedder
 from local_rag.index.catalog import Catalog
 from local_rag.index.snapshots import Store
 from local_rag.settings import Settings
@@ -21,7 +21,7 @@ from tests.calling import calls
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama, Refusal
 from tests.faults.scenes import Scene, ingest
-from tests.test_pipeline import indexed
+from tests.ingest.test_run import indexed
 
 Fault = Callable[[FakeOllama], None]
 
@@ -225,7 +225,10 @@ def test_a_minute_is_within_the_patience_of_ingest_and_beyond_that_of_a_question
     settings: Settings,
 ) -> None:
     """What the limits above really are, for who must not wait for a minute to test one."""
-    regime = Regime("ollama", settings.model, "", 64, SCHEME)
-    by_ingest, by_question = make_embedder("ollama", settings), for_queries(settings, regime)
+    identity = EmbedderIdentity("ollama", settings.model, "", 64, PREFIX_SCHEME)
+    by_ingest, by_question = (
+        make_embedder("ollama", settings),
+        query_embedder_for(settings, identity),
+    )
     waits = [e._client._client.timeout for e in (by_ingest, by_question)]  # type: ignore[union-attr]
     assert [(w.read, w.connect) for w in waits] == [(300.0, 5.0), (10.0, 5.0)]

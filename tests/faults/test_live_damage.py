@@ -10,7 +10,7 @@ from contextlib import closing
 
 import pytest
 
-from local_rag.index.checksums import Seal
+from local_rag.index.checksums import Checksum
 from local_rag.index.live_index import LiveIndex
 from local_rag.index.snapshots import Store
 from local_rag.settings import load_settings
@@ -19,7 +19,7 @@ from tests.conftest import Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.scenes import Scene, State, answered, assert_whole, ingest, server
 from tests.faults.test_damage import DAMAGES, FILES, HNSW, Damage, emptied, file_of, garbled
-from tests.test_server import RawClient
+from tests.server.test_stdio import RawClient
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be changed")
 
@@ -146,7 +146,7 @@ def test_a_failure_that_passes_is_forgotten(
         catalog.with_name("away").rename(catalog)
         with live.use() as again:
             assert again is index  # not looked at with every request
-        monkeypatch.setattr("local_rag.index.live_index.PATIENCE", 0.0)
+        monkeypatch.setattr("local_rag.index.live_index.RETRY_SECONDS", 0.0)
         with live.use() as index:
             assert (index.snapshot.path.name, index.notice) == (store.current_name(), "")
 
@@ -155,14 +155,14 @@ def test_a_snapshot_that_cannot_be_read_for_a_moment_is_tried_again_at_once(
     scene: Scene, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failures = [OSError(24, "Too many open files")] * 2
-    real = Seal.of
+    real = Checksum.of
 
-    def of(path: object) -> Seal:
+    def of(path: object) -> Checksum:
         if failures:
             raise failures.pop()
         return real(path)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Seal, "of", of)
+    monkeypatch.setattr(Checksum, "of", of)
     with closing(LiveIndex(store)) as live, live.use() as index:
         assert (index.snapshot.path.name, index.notice) == (store.current_name(), "")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from local_rag.cli.ingest import ingest
-from local_rag.index.checksums import Seal
+from local_rag.cli.ingest import main
+from local_rag.index.checksums import Checksum
 from local_rag.index.snapshots import Store
 from tests.conftest import Corpus
 from tests.fake_ollama import FakeOllama
@@ -57,7 +57,7 @@ class Recorder:
 
 def content(path: Path) -> object:
     """The names in a folder, or the checksum of a file."""
-    return sorted(path.iterdir()) if path.is_dir() else Seal.of(path)
+    return sorted(path.iterdir()) if path.is_dir() else Checksum.of(path)
 
 
 def test_all_of_a_snapshot_is_on_the_disk_before_the_pointer_and_the_pointer_afterwards(
@@ -67,7 +67,7 @@ def test_all_of_a_snapshot_is_on_the_disk_before_the_pointer_and_the_pointer_aft
     for version in range(2):
         scene.change(version)
         recorder = Recorder(store, monkeypatch)
-        assert ingest([]) == 0
+        assert main([]) == 0
         pointer = store.path / "CURRENT"
         (moment,) = (i for i, e in enumerate(recorder.events) if e.path == pointer)
         moved = recorder.events[moment]
@@ -91,6 +91,6 @@ def test_the_folders_above_a_new_store_are_on_the_disk_too(
     monkeypatch.setenv("RAG_STORE_DIR", str(store.path))
     Scene(corpus).change(0)
     recorder = Recorder(store, monkeypatch)
-    assert ingest([]) == 0
+    assert main([]) == 0
     synced = {event.path for event in recorder.events if isinstance(event, Synced)}
     assert {tmp_path, tmp_path / "a", tmp_path / "a" / "b", store.path} <= synced

@@ -39,7 +39,7 @@ def test_nobody_else_can_read_the_store(
     store.cache.write_bytes(b"damaged" * 1000)
     (store.path / "CURRENT").unlink()
     (store.path / "CURRENT").mkdir(0o755)
-    keep_thresholds(store.path, store.open(store.finished()[0]).manifest.regime, Thresholds(0, 0))
+    keep_thresholds(store.path, store.open(store.finished()[0]).manifest.identity, Thresholds(0, 0))
     assert ingest("--rebuild").returncode == 0
     names = {path.name for path in store.path.iterdir()}
     assert {"embeddings.damaged", "calibration.json", "ingest.log", "CURRENT"} <= names

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from local_rag.index.snapshots import Store
-from local_rag.ingest.base_snapshot import live_snapshot
+from local_rag.ingest.base_snapshot import load_base_snapshot
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama
 from tests.faults.asking import Asker, Changer, Published, kept_asking
@@ -138,7 +138,7 @@ def test_a_kill_at_a_random_moment_costs_nothing(
                 changer.change()
                 last_step = killed_at(*choice.choice(list(MOMENTS.items())), choice)
                 kills.update([last_step] if last_step else [])
-                assert live_snapshot(store).damage == ""
+                assert load_base_snapshot(store).damage == ""
                 published.look()
                 began = time.monotonic()
                 assert ingest().returncode == 0

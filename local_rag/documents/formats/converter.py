@@ -19,11 +19,11 @@ from local_rag.documents.formats.worker import receive, send
 from local_rag.settings import PROJECT_DIR
 
 # A parser's own time, as on a busy machine 3 s of it took a minute by the clock.
-SECONDS = 60.0
-WALL = 600.0  # seconds by the clock, for what hangs without computing; on Windows for all
+CONVERT_SECONDS = 60.0
+WALL_SECONDS = 600.0  # seconds by the clock, for what hangs without computing; on Windows for all
 OUT_OF_TIME = -getattr(signal, "SIGPROF", 0) or None  # what a process ends with that ran too long
-FILES = 200  # converted by one process, so that what a library leaks is given back
-INSTALL = "pip install -r requirements/formats.txt"
+FILES_PER_PROCESS = 200  # converted by one process, so that what a library leaks is given back
+INSTALL_FORMATS = "pip install -r requirements/formats.txt"
 
 
 class Converter:
@@ -32,8 +32,8 @@ class Converter:
     def __init__(
         self,
         longest: int,
-        seconds: float = SECONDS,
-        wall: float = WALL,
+        seconds: float = CONVERT_SECONDS,
+        wall: float = WALL_SECONDS,
         command: tuple[str, ...] = (sys.executable, "-m", "local_rag.documents.formats.worker"),
     ) -> None:
         self.seconds, self.wall = seconds, wall
@@ -48,8 +48,8 @@ class Converter:
             Unconvertible: there is none to be had, or not within the limits.
         """
         if kind.needs and importlib.util.find_spec(kind.needs) is None:
-            raise LibraryMissing(f"{kind.name} needs {kind.needs}: {INSTALL}")
-        if self._done >= FILES:
+            raise LibraryMissing(f"{kind.name} needs {kind.needs}: {INSTALL_FORMATS}")
+        if self._done >= FILES_PER_PROCESS:
             self.close()
         self._done += 1
         head = f"{kind.module} {self._longest} {self.seconds:g}\n"

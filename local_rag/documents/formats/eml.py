@@ -7,10 +7,10 @@ from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
 
 from local_rag.documents.formats.extract import Extract, Unconvertible, tidy
-from local_rag.documents.formats.html import read_page
+from local_rag.documents.formats.html import parse_html
 from local_rag.text.encoding import decode
 
-SHOWN = ("From", "To", "Cc", "Date", "Subject")
+SHOWN_HEADERS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def extract(data: bytes) -> Extract:
@@ -18,7 +18,7 @@ def extract(data: bytes) -> Extract:
     message = email.message_from_bytes(data, policy=email.policy.default)
     if not message.keys():
         raise Unconvertible("not an e-mail")
-    headers = {name: _header(message, name) for name in SHOWN}
+    headers = {name: _header(message, name) for name in SHOWN_HEADERS}
     lines = [f"{name}: {value}" for name, value in headers.items() if value]
     names = [part.get_filename() or "unnamed" for part in message.iter_attachments()]
     lines += [f"Attachment: {' '.join(name.split())}" for name in names]
@@ -49,7 +49,7 @@ def _body(message: EmailMessage) -> str:
     if not isinstance(payload, bytes):
         return ""
     text = _decoded(payload, part.get_content_charset())
-    return read_page(text).text if part.get_content_type() == "text/html" else text
+    return parse_html(text).text if part.get_content_type() == "text/html" else text
 
 
 def _decoded(payload: bytes, charset: str | None) -> str:

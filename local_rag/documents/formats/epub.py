@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from local_rag.documents.formats.extract import Extract, Pages, Unconvertible
-from local_rag.documents.formats.html import read_page
-from local_rag.documents.formats.zip_xml import HIDING, Archive, attribute, local
+from local_rag.documents.formats.html import parse_html
+from local_rag.documents.formats.zip_xml import HIDING_PROPERTIES, Archive, attribute, local
 from local_rag.text.encoding import decode
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def extract(data: bytes) -> Extract:
         raise Unconvertible("not an EPUB")
     pages, number = Pages(), 0
     for part in _spine(package, posixpath.dirname(name)):
-        page = read_page(decode(archive.read(part))[0]) if part in archive.names else None
+        page = parse_html(decode(archive.read(part))[0]) if part in archive.names else None
         if page and page.text:
             number += 1
             pages.add(f"chapter {number}", page.text)
@@ -37,7 +37,7 @@ def extract(data: bytes) -> Extract:
         attribute(item, "name").lower(): attribute(item, "content")
         for item in package.iterfind("{*}metadata/{*}meta")
     }
-    hiding = {key: said.get(key) for key in HIDING}
+    hiding = {key: said.get(key) for key in HIDING_PROPERTIES}
     wanted = {"author": values.get("creator"), "date": values.get("date")} | hiding
     return pages.extract(values.get("title", ""), {k: v for k, v in wanted.items() if v})
 

@@ -13,7 +13,7 @@ from local_rag.text.encoding import decode
 UNSEEN = frozenset(
     {"script", "style", "template", "noscript", "svg", "iframe", "object", "nav", "select", "head"}
 )
-BLOCKS = frozenset({
+BLOCK_ELEMENTS = frozenset({
     "address", "article", "aside", "blockquote", "body", "dd", "details", "div", "dl", "dt",
     "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6",
     "header", "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tr", "ul",
@@ -21,7 +21,7 @@ BLOCKS = frozenset({
 VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta",
                   "source", "track", "wbr"})  # fmt: skip
 CLOSED_BY_NEXT = frozenset({"p", "li", "td", "th", "tr", "dt", "dd", "option"})
-META = {"author": "author", "description": "description", "keywords": "tags", "date": "date",
+META_KEYS = {"author": "author", "description": "description", "keywords": "tags", "date": "date",
         "rag": "rag", "lifecycle": "lifecycle", "superseded_by": "superseded_by"}  # fmt: skip
 
 
@@ -29,14 +29,14 @@ def extract(data: bytes) -> Extract:
     """The text of a web page's file, which may begin with front matter."""
     source, warning = decode(data)
     keys, body, odd = split_front_matter(source)
-    page = read_page(source[body:])
+    page = parse_html(source[body:])
     metadata, cut = normalised(page.metadata | keys)
     warnings = (*([warning] if warning else []), *odd, *cut)
     return Extract(page.text, page.title, (), metadata, warnings)
 
 
 @dataclass(frozen=True)
-class Page:
+class HtmlPage:
     """A page's text, title and metadata."""
 
     text: str
@@ -44,12 +44,12 @@ class Page:
     metadata: dict[str, str]
 
 
-def read_page(source: str) -> Page:
+def parse_html(source: str) -> HtmlPage:
     """The page in HTML `source`, however broken."""
     reader = _Reader()
     reader.feed(source)
     reader.close()
-    return Page(reader.finish(), " ".join(reader.title.split()), reader.metadata)
+    return HtmlPage(reader.finish(), " ".join(reader.title.split()), reader.metadata)
 
 
 @dataclass
@@ -85,11 +85,11 @@ class _Reader(HTMLParser):
             self._unseen.clear()  # whatever was left open in the head
         if tag == "title" and "svg" not in self._unseen:
             self._in_title = True
-        elif tag == "meta" and values.get("name", "").lower() in META:
-            self.metadata[META[values["name"].lower()]] = values.get("content", "")
+        elif tag == "meta" and values.get("name", "").lower() in META_KEYS:
+            self.metadata[META_KEYS[values["name"].lower()]] = values.get("content", "")
         if self._is_unseen(tag, values):
             return
-        if tag in BLOCKS:
+        if tag in BLOCK_ELEMENTS:
             self._break()
         self._open(tag, values)
 
@@ -147,7 +147,7 @@ class _Reader(HTMLParser):
             return
         if tag == "code" and not self._pre:
             self._line.append("`")
-        if tag in BLOCKS and tag not in ("tr", "table"):
+        if tag in BLOCK_ELEMENTS and tag not in ("tr", "table"):
             self._break(fenced=tag == "pre" and self._pre > 0)
         self._close(tag)
 

@@ -61,7 +61,7 @@ _TABLE: dict[Format, str] = {
 }
 FORMATS = {suffix: kind for kind, suffixes in _TABLE.items() for suffix in suffixes.split()}
 HEAVY = {suffix: kind.heavy for suffix, kind in FORMATS.items() if kind.heavy > 1}
-NAMES = dict.fromkeys(
+CODE_NAMES = dict.fromkeys(
     ("makefile", "dockerfile", "containerfile", "justfile", "rakefile", "gemfile", "procfile"), CODE
 )
 # Written by programs for programs; among a hundred notes one of them would fill every answer.
@@ -75,8 +75,8 @@ def format_of(path: str) -> Format | None:
     dot = name.rfind(".")
     if dot > 0:
         return FORMATS.get(name[dot:].lower())
-    if name.lower() in NAMES:
-        return NAMES[name.lower()]
+    if name.lower() in CODE_NAMES:
+        return CODE_NAMES[name.lower()]
     return TEXT if dot < 0 and name.isupper() else None  # README, LICENSE and the like
 
 

@@ -21,7 +21,9 @@ from typing import IO
 
 from local_rag.documents.formats.extract import Extract, Unconvertible
 
-MEMORY = 1 << 30  # bytes of address space; where the system has no such limit, time alone bounds
+WORKER_MEMORY = (
+    1 << 30
+)  # bytes of address space; where the system has no such limit, time alone bounds
 
 
 def main() -> None:
@@ -86,7 +88,7 @@ def _limit_memory() -> None:
     if sys.platform != "win32":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (WORKER_MEMORY, WORKER_MEMORY))
 
 
 def send(pipe: IO[bytes], message: bytes) -> None:

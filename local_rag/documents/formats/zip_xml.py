@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 INFLATED = 50_000_000  # bytes read from one archive; a bomb of 40 KB holds 4 GB
 PARTS = 10_000
-HIDING = ("rag", "lifecycle", "superseded_by")  # properties by which an author hides a document
+HIDING_PROPERTIES = (
+    "rag",
+    "lifecycle",
+    "superseded_by",
+)  # properties by which an author hides a document
 
 
 class Archive:
@@ -114,7 +118,7 @@ def core_properties(archive: Archive, name: str) -> tuple[str, dict[str, str]]:
         local(item): " ".join((item.text or "").split())
         for item in (root.iter() if root is not None else ())
     }
-    custom = {key: value for key, value in _custom(archive, root) if key in HIDING}
+    custom = {key: value for key, value in _custom(archive, root) if key in HIDING_PROPERTIES}
     wanted = custom | {
         "author": values.get("creator") or values.get("initial-creator"),
         "created": values.get("created") or values.get("creation-date"),

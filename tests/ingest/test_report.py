@@ -1,0 +1,176 @@
+"""The closing report: by reason for a person, whole for a program, the last one in the manifest."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from local_rag.cli.ingest import main
+from local_rag.cli.summary import outcome, summary, table
+from local_rag.corpus.walk import SkippedFile
+from local_rag.documents.formats.converter import Converter
+from local_rag.documents.formats.extract import Extract
+from local_rag.documents.formats.registry import Format
+from local_rag.index.snapshots import Store
+from local_rag.ingest.report import Remark, Report, reason_of
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("encoding guessed: cp1251", "encoding guessed"),
+        ("line 12 looks like a secret: GitHub token", "looks like a secret"),
+        ("front matter does not parse (x: y): taken as text", "front matter does not parse"),
+        ("lifecycle 'x' is unknown (a, b): taken as active", "lifecycle is unknown"),
+        ("3 characters are not UTF-8", "characters are not UTF-8"),
+        ("larger than 5 MB", "larger than 5 MB"),
+        ("not a document format", "not a document format"),
+        ('lifecycle "it\'s (so: so)" is unknown (a, b): taken as active', "lifecycle is unknown"),
+        ("rag 'x: y' is unknown (false leaves a document out): indexed", "rag is unknown"),
+        ("can't be read: isn't text", "can't be read"),
+    ],
+)
+def test_remarks_of_one_kind_have_one_reason(text: str, reason: str) -> None:
+    assert reason_of(text) == reason
+
+
+REPORT = Report(
+    new=3,
+    unchanged=2,
+    files=5,
+    chunks=9,
+    embedder="none",
+    skipped=[
+        SkippedFile("r", "a.bin", "not a document format", wanted=False),
+        SkippedFile("r", "b.md", "undecodable", wanted=True),
+        SkippedFile("r", "two\nlines.md", "binary", wanted=True),
+        SkippedFile("r", ".env", "secret file by its name", wanted=False, secret=True),
+        SkippedFile("r", "e.md", "asks to be left out (rag: false)", wanted=False, sha256="e"),
+    ],
+    warnings=[Remark("r", "c.md", "encoding guessed: cp1251"),
+              Remark("r", "d.md", "encoding guessed: big5")],
+)  # fmt: skip
+
+
+def test_the_report_names_troubles_and_counts_by_reason_in_plain_lines() -> None:
+    assert list(summary(REPORT)) == [
+        "skipped: r:b.md: undecodable",
+        "skipped: r:two\\nlines.md: binary",
+        "secret: r:.env: secret file by its name",
+        "warning: r:c.md: encoding guessed: cp1251",
+        "warning: r:d.md: encoding guessed: big5",
+        "skipped in all: 1 undecodable, 1 binary",
+        "left out: 1 not a document format, 1 secret file by its name, 1 asks to be left out",
+        "warned in all: 2 encoding guessed",
+    ]
+    assert outcome(REPORT) == (
+        "nothing to publish: 5 files, 9 chunks (3 new, 0 changed, 0 renamed, 0 deleted,"
+        " 2 unchanged; 0 chunks embedded with none)"
+    )
+
+
+def test_on_a_terminal_the_counts_are_a_table() -> None:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(table(REPORT))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert [line.split(maxsplit=1) for line in shown.splitlines()[1:]] == [
+        ["3", "indexed                                     "],
+        ["2", "unchanged                                   "],
+        ["1", "skipped              undecodable            "],
+        ["1", "skipped              binary                 "],
+        ["1", "left out             not a document format  "],
+        ["1", "left out             secret file by its name"],
+        ["1", "left out             asks to be left out    "],
+        ["2", "warned               encoding guessed       "],
+    ]
+
+
+def test_only_some_of_many_troubles_are_named_unless_all_are_asked_for() -> None:
+    report = Report(warnings=[Remark("r", f"{n}.md", "odd") for n in range(12)])
+    assert list(summary(report, counts=False))[-1] == ("warning: and 2 more (--verbose names all)")
+    assert len(list(summary(report, counts=False, verbose=True))) == 12
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\ntext\n")
+    (folder / "b.md").write_bytes("Привет, мир\n".encode("cp1251"))
+    (folder / "c.md").write_bytes(bytes(range(256)) * 9)
+    (folder / ".env").write_text("X=1\n")
+    for name in [name for name in os.environ if name.startswith("RAG_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("RAG_CORPUS_DIR", str(folder))
+    monkeypatch.setenv("RAG_STORE_DIR", str(tmp_path / "store"))
+    monkeypatch.setenv("RAG_EMBEDDER", "none")
+    mask = os.umask(0o077)
+    yield folder
+    os.umask(mask)
+
+
+def test_json_is_the_whole_report(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert {name: report[name] for name in (
+        "indexed", "unchanged", "files", "exit_code", "skipped_by_reason", "left_out_by_reason",
+        "warned_by_reason",
+    )} == {
+        "indexed": 2, "unchanged": 0, "files": 2, "exit_code": 1,
+        "skipped_by_reason": {"binary": 1},
+        "left_out_by_reason": {"secret file by its name": 1},
+        "warned_by_reason": {"encoding guessed": 1},
+    }  # fmt: skip
+    assert [(s["path"], s["secret"]) for s in report["skipped"]] == [
+        (".env", True),
+        ("c.md", False),
+    ]
+
+
+def test_the_last_report_is_in_the_manifest(corpus: Path, tmp_path: Path) -> None:
+    main(["--json"])
+    report = Store(tmp_path / "store").current().manifest.report
+    assert [s["path"] for s in report["skipped"]] == [".env", "c.md"]
+    assert report["skipped_by_reason"] == {"secret file by its name": 1, "binary": 1}
+    assert report["warned_by_reason"] == {"encoding guessed": 1}
+
+
+def test_an_unmounted_folder_is_an_error_that_says_what_to_do(
+    corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main([])
+    for file in corpus.iterdir():
+        file.unlink()
+    capsys.readouterr()
+    assert main([]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {corpus} holds no documents, but the index has some from it."
+        " Mount the disk, or confirm with --allow-empty.\n"
+    )
+
+
+def test_what_cannot_be_read_is_not_tried_again_until_it_changes(
+    corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (corpus / "d.ipynb").write_text("no notebook")
+    asked = []
+    convert = Converter.convert
+
+    def counted(self: Converter, kind: Format, data: bytes) -> Extract:
+        asked.append(data)
+        return convert(self, kind, data)
+
+    monkeypatch.setattr(Converter, "convert", counted)
+    assert [main(["--json"]) for _ in range(3)] == [1, 1, 1]
+    assert asked == [b"no notebook"]
+    (corpus / "d.ipynb").write_text('{"cells": []}')
+    main(["--json"])
+    main(["--json", "--rebuild"])
+    assert asked == [b"no notebook", b'{"cells": []}', b'{"cells": []}']
