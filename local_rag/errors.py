@@ -37,6 +37,10 @@ class IndexUnreadable(RagError):
     """A published snapshot exists but cannot be opened or searched."""
 
 
+class IndexOutdated(RagError):
+    """An earlier version wrote the index, and what is asked for was not yet in it."""
+
+
 class IndexTooNew(RagError):
     """A newer version of this program wrote the index; it is neither read nor replaced."""
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from local_rag.chunking.table_of_contents import HeadingRecord
-from local_rag.errors import IndexUnreadable
+from local_rag.errors import IndexOutdated, IndexUnreadable
 
 FILE_FIELDS = ("number, root, path, location, sha256, size, mtime_ns, title, lifecycle,"
                " superseded_by, tags, dated, metadata, warnings, language")  # fmt: skip
@@ -172,7 +172,14 @@ class Catalog:
         return [_chunk(row) for row in self.rows(sql, (number,))]
 
     def headings_of(self, number: int, first_line: int, limit: int) -> list[HeadingRecord]:
-        """A file's table of contents in order, from a line on."""
+        """A file's table of contents in order, from a line on.
+
+        Raises:
+            IndexOutdated: the index is of format 3, which had none.
+        """
+        if not self.rows("SELECT 1 FROM sqlite_master WHERE name = 'headings'"):  # format 3
+            what = "An earlier version wrote this index; it has no tables of contents."
+            raise IndexOutdated(what, "Run ingest.py, or read the document with get_file.")
         sql = (
             "SELECT level, heading, first_line, last_line FROM headings"
             " WHERE file = ? AND first_line >= ? ORDER BY first_line, rowid LIMIT ?"

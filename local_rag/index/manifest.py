@@ -17,7 +17,7 @@ from local_rag.errors import IndexTooNew
 from local_rag.index.checksums import Checksum, checksums_from_json
 
 FORMAT_VERSION = 4  # of a snapshot's files, as ingest writes them
-OLDEST_READ = 3  # what a reader still opens; it had no aliases
+OLDEST_READ = 3  # what a reader still opens; it had no aliases and no tables of contents
 STORED_NAMES = {"identity": "regime", "checksums": "seals"}
 
 
