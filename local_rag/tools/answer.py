@@ -37,12 +37,12 @@ class Result(BaseModel):
 
 
 def quoted(text: str) -> str:
-    """Text of a document, marked as such line by line."""
+    """A document's text, each line marked as quoted."""
     return "\n".join(f"> {line}" for line in text.removesuffix("\n").split("\n"))
 
 
 def notice_lines(lines: Sequence[str]) -> list[str]:
-    """Notices, each as one line of limited length."""
+    """Notices, each one line of limited length."""
     return [shorten(one_line(line), NOTICE_BYTES) for line in lines]
 
 
@@ -52,7 +52,7 @@ def display_title(file: FileRecord) -> str:
 
 
 def lifecycle_fields(file: FileRecord) -> dict[str, str | None]:
-    """What a superseded document's entry says beside what others say."""
+    """The extra fields of a superseded document's entry."""
     if file.lifecycle != "superseded":
         return {}
     by = shorten(one_line(file.superseded_by), TITLE_BYTES)

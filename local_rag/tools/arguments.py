@@ -63,13 +63,17 @@ def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> Base
 
 
 def _described(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """What the argument at fault is."""
+    """What the argument at fault takes."""
     field = model.model_fields.get(str(location[0])) if location else None
-    return f"It takes: {field.description}" if field and field.description else "Correct it."
+    return (
+        f"It takes: {field.description}"
+        if field and field.description
+        else "See the tool's schema."
+    )
 
 
 def _encodable(value: Any) -> Any:
-    """A value from JSON without lone surrogates and endless numbers, which nothing can store."""
+    """A value from JSON without lone surrogates and huge numbers, which nothing can store."""
     if isinstance(value, int) and abs(value) > LARGEST_NUMBER:
         return LARGEST_NUMBER if value > 0 else -LARGEST_NUMBER
     if isinstance(value, str):

@@ -40,7 +40,7 @@ ingest, and the command that updates it. Use it when answers look old or incompl
 LOOK_SECONDS = 4.0  # seconds for comparing files
 GIT_SECONDS_EACH = 3.0  # seconds for asking git about one root
 PING_SECONDS = 3.0  # seconds that the embedder has to answer
-CUT_NOTICE = "Not all warnings, files and roots fit this answer."
+CUT_NOTICE = "Some warnings, files or roots are left out to fit this answer."
 INDEX_VARIABLES = (
     "RAG_CONFIG",
     "RAG_CORPUS_DIR",
@@ -51,7 +51,7 @@ MOST_LISTED = 8  # roots, files, warnings and reasons that are listed, of each
 
 
 class RootStatus(BaseModel):
-    """A corpus folder; `dirty` says that files in it differ from the commit."""
+    """A corpus folder; `dirty` says whether files in it differ from the commit."""
 
     name: str
     path: str
@@ -63,7 +63,7 @@ class RootStatus(BaseModel):
     dirty_now: bool | None = None
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         then = f", at {self.commit_at_ingest}" if self.commit_at_ingest else ""
         then += " (dirty)" if self.dirty_at_ingest else ""
         now = f", now {self.commit_now}" if self.commit_now else ""
@@ -81,8 +81,8 @@ class CorpusChanges(BaseModel):
     complete: bool
 
     def markdown(self) -> str:
-        """The same for a reader."""
-        least = "" if self.complete else " at least, as the check was cut"
+        """This as readable text."""
+        least = "" if self.complete else " at least (the check was cut off)"
         lines = [f"Since then: {self.new} new, {self.changed} changed, {self.gone} gone{least}"]
         return "\n".join([*lines, *(f"- {name}" for name in self.examples), *self._unnamed()])
 
@@ -115,7 +115,7 @@ class StatusResult(Result):
     refresh_command: str
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         counts = f"{self.files} files, {self.chunks} chunks ({self.superseded_chunks} superseded)"
         counts += f", {self.pending_files} files pending" if self.pending_files else ""
         parts = [
@@ -127,7 +127,7 @@ class StatusResult(Result):
             *_counted("Warnings", self.warnings),
             *(f"- {text}" for text in self.first_warnings),
             *_counted("Not indexed", self.skipped),
-            f"To bring it up to date: {self.refresh_command}",
+            f"To update: {self.refresh_command}",
         ]
         return "\n".join(parts)
 
@@ -176,7 +176,7 @@ def _status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings) -> St
 
 
 def _fit(result: StatusResult) -> None:
-    """Leaves out last what is listed by name until the rest fits an answer."""
+    """Drops listed names, the last first, until the rest fits an answer."""
     for listed in (result.first_warnings, result.changes.examples, result.roots):
         while listed and max(json_size(result.lean()), json_size(result.markdown())) > ANSWER_BYTES:
             listed.pop()
@@ -184,18 +184,18 @@ def _fit(result: StatusResult) -> None:
 
 
 def embedder_state(index: OpenIndex, embedder: QueryEmbedder) -> str:
-    """Whether the embedder answers, asked for one vector on a thread that isn't waited for long."""
+    """Whether the embedder responds. It is asked for one vector on a thread, for a few seconds."""
     if not index.snapshot.manifest.identity.dimension:
         return "none: keyword search only"
     if index.damage:
         return shorten(one_line(index.damage), 200)
-    said = [f"no answer within {PING_SECONDS:g} seconds; it may be loading"]
+    said = [f"no response within {PING_SECONDS:g} seconds; it may be loading"]
 
     def ask() -> None:
         manifest = index.snapshot.manifest
         try:
             embedder.vector("status", manifest.identity, manifest.reference)
-            said.append("answers")
+            said.append("responds")
         except RagError as error:
             said.append(shorten(one_line(str(error)), 200))
 
@@ -206,7 +206,7 @@ def embedder_state(index: OpenIndex, embedder: QueryEmbedder) -> str:
 
 
 def refresh_command() -> str:
-    """The command line that runs an ingest with this very Python and, in a shell, of this index.
+    """The command that runs an ingest with this Python and, in a shell, for this index.
 
     What says so in more than `LONGEST` characters is left to the one who set it.
     """
@@ -267,14 +267,14 @@ def _notices(index: OpenIndex, settings: Settings, found: Drift) -> list[str]:
     if len(states) > MOST_LISTED:
         notices.append(f"{len(states) - MOST_LISTED} more roots are not listed.")
     notices += [
-        f"{root.path} is no longer in RAG_CORPUS_DIR; the next ingest drops its documents."
+        f"{root.path} is no longer in RAG_CORPUS_DIR; the next ingest removes its documents."
         for root in states[:MOST_LISTED]
         if Path(root.path) not in configured
     ]
     if found.unreadable:
         notices.append(f"These roots cannot be read now: {', '.join(found.unreadable)}.")
     if found.cut:
-        notices.append(f"The check of files was cut after {LOOK_SECONDS:g} seconds.")
+        notices.append(f"The check of files was cut off after {LOOK_SECONDS:g} seconds.")
     return notices
 
 

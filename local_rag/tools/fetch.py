@@ -42,15 +42,15 @@ Id = Annotated[str, Field(max_length=1_000)]
 
 
 class FetchArguments(Arguments):
-    """What `fetch` takes."""
+    """Arguments of `fetch`."""
 
     ids: list[Id] = Field(description=f"Ids of hits, up to {MOST_IDS}.")
-    before: int = Field(0, description=f"Chunks before each one too, up to {MOST_NEIGHBOURS}.")
-    after: int = Field(0, description=f"Chunks after each one too, up to {MOST_NEIGHBOURS}.")
+    before: int = Field(0, description=f"Chunks to add before each, up to {MOST_NEIGHBOURS}.")
+    after: int = Field(0, description=f"Chunks to add after each, up to {MOST_NEIGHBOURS}.")
 
 
 class Stretch(BaseModel):
-    """Text of a document without a gap: the chunks `ids` and their neighbours."""
+    """A stretch of a document without gaps: the chunks `ids` and their neighbours."""
 
     ids: list[str]
     headings: list[str]
@@ -61,7 +61,7 @@ class Stretch(BaseModel):
     next_call: str | None = None
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         trail = f" {' > '.join(self.headings)}" if self.headings else ""
         label = f" ({self.label})" if self.label else ""
         rest = f"\nThe rest: {self.next_call}" if self.next_call else ""
@@ -70,7 +70,7 @@ class Stretch(BaseModel):
 
 
 class FetchedDocument(BaseModel):
-    """What was fetched of one document: one stretch, or several where they lie apart."""
+    """What was fetched from one document: one stretch, or several that lie apart."""
 
     root: str
     path: str
@@ -81,7 +81,7 @@ class FetchedDocument(BaseModel):
     stretches: list[Stretch]
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         marks = [self.lifecycle.upper()] if self.lifecycle else []
         marks += ["STALE"] if self.stale else []
         head = " ".join([f"{self.root}:{self.path}", *(f"[{mark}]" for mark in marks)])
@@ -89,13 +89,13 @@ class FetchedDocument(BaseModel):
 
 
 class FetchResult(Result):
-    """Documents in the order in which they were asked for; `missing` ids are in no index."""
+    """Documents in the order asked for; the index has none of the `missing` ids."""
 
     documents: list[FetchedDocument]
     missing: list[str] | None = None
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         return "\n\n".join([*self.noticed(), *(found.markdown() for found in self.documents)])
 
 
@@ -120,7 +120,7 @@ def fetch(sources: Sources, arguments: FetchArguments) -> FetchResult:
 def fetch_result(
     index: OpenIndex, fetched: FetchedRuns, notices: Sequence[str], freshness: Freshness
 ) -> FetchResult:
-    """What was fetched in the room of an answer, with the call that goes on where it is cut."""
+    """What was fetched, in the size of an answer; where it is cut, the call that reads on."""
     kept = list(fetched.stretches)
     notices = [*notices, *_missing(fetched)]
     texts = {s.file.number: index.catalog.text(s.file.number) for s in kept}
@@ -145,11 +145,12 @@ def _missing(fetched: FetchedRuns) -> list[str]:
     never = [shorten(one_line(id_), 40) for id_ in fetched.missing if not ID.fullmatch(id_)]
     notices = []
     if gone:
-        what = f"No chunk has the id {', '.join(gone)}: that document changed since; search again."
-        notices.append(what)
+        ids = ", ".join(gone)
+        notices.append(f"No chunk has the id {ids}: its document has changed; search again.")
     if never:
-        what = f"No id is {', '.join(map(repr, never))}. Ids are what search_corpus gives as id, "
-        notices.append(f"{what}16 letters and digits; to read a document by its path use get_file.")
+        given = ", ".join(map(repr, never))
+        what = f"{given} is not a hit id (16 hex digits, from search_corpus)."
+        notices.append(f"{what} To read a document by path use get_file.")
     return notices
 
 
@@ -176,7 +177,7 @@ def _documents(
 
 
 def _part(stretch: ChunkRun, text: str) -> Stretch:
-    """A stretch without text, but with a call as long as the one that may be needed."""
+    """A stretch still without text; its next call is as long as any that may be needed."""
     first, last = place_of(text, stretch.start).line, place_of(text, stretch.end - 1).line
     return Stretch(
         ids=list(stretch.ids),
@@ -203,7 +204,7 @@ def _get_file(stretch: ChunkRun, text: str, offset: int, last: int) -> str:
 
 
 def _fill(part: Stretch, stretch: ChunkRun, text: str, room: int) -> None:
-    """Puts in what fits of the text: from the start, or from the chunk that was asked for."""
+    """Adds the text that fits: from the start, or from the chunk that was asked for."""
     begin, end = stretch.start, stretch.end
     if answer_cost(text[begin:end]) > room and answer_cost(text[begin : stretch.hit]) > room // 3:
         begin = stretch.hit

@@ -31,22 +31,23 @@ NEXT_CALL_BYTES = 120  # bytes that line numbers and the next call's arguments m
 
 
 class FileArguments(Arguments):
-    """What `get_file` takes."""
+    """Arguments of `get_file`."""
 
     path: NameArgument = Field(
-        description="A path, root:path, or a file name or end of a path if unique."
+        description="A path, root:path, or a unique file name or end of a path."
     )
     start_line: int = Field(1, description="First line, counted from 1.")
-    end_line: int | None = Field(None, description="Last line; the end of the file if left out.")
+    end_line: int | None = Field(None, description="Last line; by default the end of the file.")
     start_column: int = Field(
-        1, description="Where to begin in the first line; next_call says when a line is that long."
+        1,
+        description="Column to start at in the first line; next_call sets it in long lines.",
     )
 
 
 class FileResult(Result):
-    """Text of a document as indexed. `state` says whether the file on disk is still the same.
+    """A page of a document as indexed. `state` says whether the file on disk is still the same.
 
-    Texts of pages that follow each other by `next_call` make up the whole text.
+    The pages that `next_call` leads through add up to the whole text.
     """
 
     root: str
@@ -63,7 +64,7 @@ class FileResult(Result):
     next_call: str | None = None
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         head = f"{self.root}:{self.path} lines {self.start_line}-{self.end_line}"
         rest = [f"The rest: {self.next_call}"] if self.next_call else []
         parts = [f"{head} of {self.total_lines}", *self.noticed(), "", self.text, *rest]
@@ -94,7 +95,7 @@ def get_file(sources: Sources, arguments: FileArguments) -> FileResult:
 
 
 def banner(file: FileRecord, state: State) -> list[str]:
-    """What a reader has to know first: that the document is retired, or no longer current."""
+    """What a reader must know first: the document is superseded or no longer current."""
     notices = []
     if file.lifecycle == "superseded":
         by = (

@@ -29,24 +29,24 @@ LONGEST_PATTERN = 1_000
 USUAL_MATCHES = 20  # up to so many, an answer has its usual size
 LONGEST_LINE = 240  # characters shown of a line
 BEFORE = 80  # of them before the match
-EXPRESSION_SIGNS = re.compile(r"[\\^$*+?\[|]")  # by which expressions are known
+EXPRESSION_SIGNS = re.compile(r"[\\^$*+?\[|]")  # that make a pattern look like an expression
 ASCII_ONLY = re.compile(r"\\[bBwW]")  # in RE2
 
 
 class GrepArguments(Arguments):
-    """What `grep_corpus` takes."""
+    """Arguments of `grep_corpus`."""
 
     pattern: str = Field(
         max_length=LONGEST_PATTERN,
-        description="Text to be found in a line as it is; with regex an RE2 expression.",
+        description="Text to find within a line; with regex an RE2 expression.",
     )
-    regex: bool = Field(False, description="The pattern is a regular expression (RE2 syntax).")
-    glob: NameArgument = Field("", description="Only paths that fit, such as runbooks/*.md.")
-    root: NameArgument = Field("", description="Only documents of this root.")
-    case_sensitive: bool = Field(False, description="Tell upper from lower case.")
-    context: int = Field(0, description=f"Lines around each match, 0 to {MOST_CONTEXT}.")
-    limit: int = Field(20, description=f"How many lines at most, 1 to {MOST_MATCHES}.")
-    include_superseded: bool = Field(False, description="Retired documents too.")
+    regex: bool = Field(False, description="Treat pattern as a regular expression (RE2 syntax).")
+    glob: NameArgument = Field("", description="Only paths matching this, such as runbooks/*.md.")
+    root: NameArgument = Field("", description="Only documents in this root.")
+    case_sensitive: bool = Field(False, description="Distinguish upper from lower case.")
+    context: int = Field(0, description=f"Lines of context around each match, 0 to {MOST_CONTEXT}.")
+    limit: int = Field(20, description=f"Maximum number of lines, 1 to {MOST_MATCHES}.")
+    include_superseded: bool = Field(False, description="Also search superseded documents.")
 
 
 class GrepMatch(BaseModel):
@@ -68,7 +68,7 @@ class GrepFile(BaseModel):
     matches: list[GrepMatch]
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         marks = [self.lifecycle.upper()] if self.lifecycle else []
         marks += ["STALE"] if self.stale else []
         lines = [" ".join([f"{self.root}:{self.path}", *(f"[{mark}]" for mark in marks)])]
@@ -86,7 +86,7 @@ class GrepResult(Result):
     files: list[GrepFile]
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         head = f"{self.total} lines match in {self.total_files} documents."
         return "\n\n".join([*self.noticed(), head, *(file.markdown() for file in self.files)])
 
@@ -133,17 +133,17 @@ def _hints(
             "searched. Narrow it by glob, or use a simpler pattern."
         )
     if _may_miss(arguments, found):
-        yield r"\b and \w know ASCII letters alone; \pL is a letter of any script."
+        yield r"\b and \w match ASCII letters only; \pL matches a letter of any script."
     if found.total:
         return
     if not arguments.include_superseded and index.catalog.count("files", "superseded"):
         yield "Superseded documents were not searched; pass include_superseded=True."
     if not arguments.regex and EXPRESSION_SIGNS.search(arguments.pattern):
-        yield "The pattern was taken as it is; for an expression pass regex=True."
+        yield "The pattern was matched literally; for a regular expression pass regex=True."
 
 
 def _may_miss(arguments: GrepArguments, found: GrepMatches) -> bool:
-    """Whether what RE2 takes for a word may be why so little is found."""
+    """Whether RE2's notion of a word may explain so few matches."""
     asked = arguments.regex and ASCII_ONLY.search(arguments.pattern)
     return bool(asked) and (not found.total or not arguments.pattern.isascii())
 

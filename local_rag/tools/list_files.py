@@ -27,22 +27,22 @@ USUAL_FILES = 40  # up to so many, an answer has its usual size
 
 
 class ListArguments(Arguments):
-    """What `list_files` takes."""
+    """Arguments of `list_files`."""
 
-    glob: NameArgument = Field("", description="Only paths that fit, such as runbooks/*.md.")
-    root: NameArgument = Field("", description="Only documents of this root.")
+    glob: NameArgument = Field("", description="Only paths matching this, such as runbooks/*.md.")
+    root: NameArgument = Field("", description="Only documents in this root.")
     tag: NameArgument = Field("", description="Only documents with this tag.")
     lifecycle: Literal["all", "active", "superseded"] = Field(
-        "all", description="Only documents in force, or only retired ones."
+        "all", description="Only active documents, or only superseded ones."
     )
     changed_since: NameArgument = Field(
-        "", description="Only documents changed since, as 2026-05-31."
+        "", description="Only documents modified on or after this date, such as 2026-05-31."
     )
     sort: Literal["path", "modified", "size", "title"] = Field(
         "path", description="modified: newest first; size: largest first."
     )
-    limit: int = Field(40, description=f"How many files at most, 1 to {MOST_FILES}.")
-    cursor: NameArgument = Field("", description="next_cursor of the page before.")
+    limit: int = Field(40, description=f"Maximum number of files, 1 to {MOST_FILES}.")
+    cursor: NameArgument = Field("", description="next_cursor of the previous page.")
 
 
 class ListedFile(BaseModel):
@@ -58,7 +58,7 @@ class ListedFile(BaseModel):
     chunks: int
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         by = f" by {self.superseded_by}" if self.superseded_by else ""
         retired = f", {self.lifecycle}{by}" if self.lifecycle != "active" else ""
         facts = f"{self.size} bytes, {self.modified}, {self.chunks} chunks{retired}"
@@ -73,7 +73,7 @@ class ListResult(Result):
     next_cursor: str | None = None
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         rest = [f"The rest: the same call with cursor='{self.next_cursor}'"]
         parts = [*self.noticed(), f"{self.total} documents fit."]
         parts += [file.markdown() for file in self.files]
@@ -141,13 +141,13 @@ def _sorted(files: list[FileRecord], sort: str) -> list[FileRecord]:
 
 
 def _after(files: list[FileRecord], cursor: str) -> int:
-    """Where the page begins: files keep their numbers, so a new index needn't break the list."""
+    """Where the page begins. Files keep their numbers, so a new snapshot does not break a list."""
     if not cursor:
         return 0
     for place, file in enumerate(files):
         if str(file.number) == cursor:
             return place + 1
-    raise BadArgument("The cursor is not one of this list.", "Leave it out to start again.")
+    raise BadArgument("The cursor does not belong to this list.", "Leave it out to start over.")
 
 
 def _listed(file: FileRecord, chunks: int) -> ListedFile:

@@ -22,14 +22,14 @@ MOST_HEADINGS = 200  # read for one answer, more than fit
 
 
 class OutlineArguments(Arguments):
-    """What `outline` takes."""
+    """Arguments of `outline`."""
 
     path: NameArgument = Field(description="A path, as for get_file.")
     start_line: int = Field(1, description="Only headings from this line on.")
 
 
 class OutlineEntry(BaseModel):
-    """A heading, or a page or the like, with the lines that are under it."""
+    """A heading, or a page or the like, with the lines under it."""
 
     level: int
     heading: str
@@ -37,13 +37,13 @@ class OutlineEntry(BaseModel):
     end_line: int
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         indent = "  " * (self.level - 1)
         return f"{indent}- {self.heading} ({self.start_line}-{self.end_line})"
 
 
 class OutlineResult(Result):
-    """What a document holds, in its order. Read on with get_file and the lines of an entry."""
+    """A document's headings in order. Read on with get_file and the lines of an entry."""
 
     root: str
     path: str
@@ -56,7 +56,7 @@ class OutlineResult(Result):
     next_call: str | None = None
 
     def markdown(self) -> str:
-        """The same for a reader."""
+        """This as readable text."""
         rest = [f"The rest: {self.next_call}"] if self.next_call else []
         stale = " [STALE]" if self.stale else ""
         head = f"{self.root}:{self.path} ({self.title}), {self.total_lines} lines{stale}"
@@ -65,7 +65,7 @@ class OutlineResult(Result):
 
 
 def outline(sources: Sources, arguments: OutlineArguments) -> OutlineResult:
-    """As many of the headings from a line on as fit.
+    """The headings from a line on, as many as fit.
 
     Raises:
         DocumentNotFound: no such document is indexed.
@@ -80,7 +80,7 @@ def _outline(index: OpenIndex, arguments: OutlineArguments) -> OutlineResult:
     entries = index.catalog.headings_of(file.number, arguments.start_line, MOST_HEADINGS)
     notices = list(index.first_notices)
     if not entries and index.catalog.headings_of(file.number, 1, 1):
-        notices.append("No heading starts that far down.")
+        notices.append("No heading starts at or after that line.")
     elif not entries:
         notices.append("This document has no headings or pages; read it with get_file.")
     result = OutlineResult(

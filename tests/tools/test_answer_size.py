@@ -116,7 +116,7 @@ def test_a_status_of_many_roots_and_warnings_fits_and_says_that_it_is_cut(
     monkeypatch.setenv("RAG_CORPUS_DIR", str(folders[0]))
     with toolbox() as use:
         answer = check(use("corpus_status", {}), CAP)
-    assert answer["notices"][-1] == "Not all warnings, files and roots fit this answer."
+    assert answer["notices"][-1] == "Some warnings, files or roots are left out to fit this answer."
     assert answer["files"] == 48
     assert answer["refresh_command"].endswith("ingest.py")
 

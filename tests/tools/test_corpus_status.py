@@ -107,11 +107,11 @@ def test_the_embedder_is_asked_and_not_waited_for(
 ) -> None:
     corpus.write("a.md", "alpha\n")
     run()
-    assert call("corpus_status")["embedder_state"] == "answers"
+    assert call("corpus_status")["embedder_state"] == "responds"
     monkeypatch.setattr(status, "PING_SECONDS", 0.2)
     ollama.thawed.clear()
     began = time.monotonic()
-    assert "no answer within 0.2 seconds" in call("corpus_status")["embedder_state"]
+    assert "no response within 0.2 seconds" in call("corpus_status")["embedder_state"]
     assert time.monotonic() - began < 3
     ollama.thawed.set()
 
@@ -163,7 +163,7 @@ def test_a_check_that_takes_too_long_is_cut_and_said(
     monkeypatch.setattr(status, "LOOK_SECONDS", 0.0)
     answer = call("corpus_status")
     assert answer["changes"]["complete"] is False
-    assert answer["notices"] == ["The check of files was cut after 0 seconds."]
+    assert answer["notices"] == ["The check of files was cut off after 0 seconds."]
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_pages_of_a_list_hold_every_file_once(
         page = call("list_files", sort=sort, limit=40, cursor=cursor)
         seen += paths(page)
     assert len(seen) == len(set(seen)) == 150
-    assert call("list_files", cursor="elsewhere")["error"].startswith("The cursor is not one")
+    assert call("list_files", cursor="elsewhere")["error"].startswith("The cursor does not belong")
 
 
 def test_an_outline_has_headings_with_the_lines_under_them(
@@ -119,7 +119,7 @@ def test_an_outline_follows_the_document_and_is_made_by_ingest(
     (entry,) = call("outline", path="b.md")["entries"]
     assert entry == {"level": 1, "heading": "Three", "start_line": 1, "end_line": 3}
     assert call("outline", path="b.md", start_line=2)["notices"] == [
-        "No heading starts that far down."
+        "No heading starts at or after that line."
     ]
 
 
@@ -168,7 +168,7 @@ def test_an_expression_that_knows_ascii_alone_says_so_where_it_may_miss(
     corpus.write("a.md", "ключ\nab cd\n")
     run()
     notices = call("grep_corpus", pattern=pattern, regex=True)["notices"]
-    expected = r"\b and \w know ASCII letters alone; \pL is a letter of any script."
+    expected = r"\b and \w match ASCII letters only; \pL matches a letter of any script."
     assert (expected in notices) == told
 
 
@@ -180,7 +180,7 @@ def test_an_expression_that_was_taken_as_it_is_and_found_nothing_is_said_to_be_o
 ) -> None:
     corpus.write("a.md", "1 a*\n")
     run()
-    expected = "The pattern was taken as it is; for an expression pass regex=True."
+    expected = "The pattern was matched literally; for a regular expression pass regex=True."
     assert (expected in call("grep_corpus", pattern=pattern)["notices"]) == told
 
 

@@ -86,7 +86,7 @@ def test_an_id_that_is_no_more_is_an_answer(call: Call, corpus: Corpus, run: Run
     assert answer["missing"] == [old]
     assert [document["path"] for document in answer["documents"]] == ["b.md"]
     assert answer["notices"] == [
-        f"No chunk has the id {old}: that document changed since; search again."
+        f"No chunk has the id {old}: its document has changed; search again."
     ]
 
 
@@ -99,9 +99,9 @@ def test_an_id_that_never_was_is_an_answer_that_says_what_ids_are(
     assert answer["missing"] == ["a.md", "0123456789abcdef", "x" * 37 + "…"]
     assert [document["path"] for document in answer["documents"]] == ["a.md"]
     assert answer["notices"] == [
-        "No chunk has the id 0123456789abcdef: that document changed since; search again.",
-        f"No id is 'a.md', '{'x' * 37}…'. Ids are what search_corpus gives as id, 16 letters and "
-        "digits; to read a document by its path use get_file.",
+        "No chunk has the id 0123456789abcdef: its document has changed; search again.",
+        f"'a.md', '{'x' * 37}…' is not a hit id (16 hex digits, from search_corpus). "
+        "To read a document by path use get_file.",
     ]
 
 
