@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_rag.corpus.safe_open import FileContent, SafeFolder, read_inside
-from local_rag.corpus.walk import FoundFile, SkippedFile, WalkScope, walk
+from local_rag.corpus.skipped import SkipKind, SkippedFile
+from local_rag.corpus.walk import FoundFile, WalkScope, walk
 from local_rag.documents.formats.registry import HEAVY
 from local_rag.errors import CorpusUnavailable, PathRefused
 from local_rag.settings import Root
@@ -92,9 +93,10 @@ def _content(
     try:
         return read(found[2], max_bytes * HEAVY.get(path[path.rfind(".") :].lower(), 1))
     except PathRefused:
-        reason = "changed into a link or a folder while it was read"
+        kind, reason = SkipKind.FAILED, "changed into a link or a folder while it was read"
     except ValueError as error:
-        reason = str(error)
+        kind, reason = SkipKind.FAILED, str(error)
     except OSError as error:
-        reason = f"unreadable: {error.strerror}"
-    return SkippedFile(found[0], path, reason, wanted=True)
+        why = error.strerror or ""
+        return SkippedFile(found[0], path, SkipKind.UNREADABLE, "unreadable", why)
+    return SkippedFile(found[0], path, kind, reason)

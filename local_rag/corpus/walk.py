@@ -21,7 +21,8 @@ from typing import NamedTuple
 from local_rag.corpus.git import GitListing, is_in_repository, list_repository
 from local_rag.corpus.gitignore import IGNORE_FILE, LARGEST_IGNORE_FILE, Ignores, parse_ignores
 from local_rag.corpus.safe_open import read_inside
-from local_rag.corpus.secret_files import BY_NAME, is_secret_name
+from local_rag.corpus.secret_files import is_secret_name
+from local_rag.corpus.skipped import SkipKind, SkippedFile
 from local_rag.documents.formats.registry import format_of, is_generated
 from local_rag.errors import PathRefused
 from local_rag.settings import Root
@@ -29,11 +30,11 @@ from local_rag.settings import Root
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
 )
-GIT_AWAY = "git cannot list this repository: its .gitignore files alone are obeyed"
+GIT_AWAY = "git cannot list this repository, so only its .gitignore files are obeyed"
 SPECIAL = frozenset(
     {".git", ".gitignore", IGNORE_FILE}
 )  # what changes which files of a folder count
-LEFT_OUT_BY_GIT = "left out by git"
+IGNORED_BY_GIT = "ignored by git"
 
 
 class FoundFile(NamedTuple):
@@ -45,22 +46,6 @@ class FoundFile(NamedTuple):
     root: str
     path: str
     location: str
-
-
-@dataclass(frozen=True)
-class SkippedFile:
-    """A file that is not indexed, or with `/` at the end of its path a whole folder.
-
-    `wanted` tells a document that failed from one that is left out on purpose; `secret` one that
-    is left out as it holds secrets. `sha256` is of the bytes, where they are the reason.
-    """
-
-    root: str
-    path: str
-    reason: str
-    wanted: bool
-    secret: bool = False
-    sha256: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -102,12 +87,12 @@ def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | Ski
         except OSError as error:
             if not folder.prefix:
                 raise
-            reason = f"folder unreadable: {error.strerror}"
-            yield SkippedFile(root.name, _shown(folder.prefix), reason, wanted=True)
+            why = error.strerror or ""
+            path = _shown(folder.prefix)
+            yield SkippedFile(root.name, path, SkipKind.UNREADABLE, "folder unreadable", why)
             continue
-        folder, troubles = _entered(folder, {entry.name for entry in entries})
-        for path, reason, wanted in troubles:
-            yield SkippedFile(root.name, _shown(path), reason, wanted)
+        folder, troubles = _entered(root, folder, {entry.name for entry in entries})
+        yield from troubles
         for entry in entries:
             item = _judge(root, scope, folder, entry)
             if isinstance(item, _Folder):
@@ -131,9 +116,9 @@ def _identities(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str, str, bool]]]:
+def _entered(root: Root, folder: _Folder, names: set[str]) -> tuple[_Folder, list[SkippedFile]]:
     """The folder with its own ignore files and git's listing, and what was wrong with them."""
-    troubles: list[tuple[str, str, bool]] = []
+    troubles: list[SkippedFile] = []
     if folder.prefix and not names & SPECIAL:
         return folder, troubles
     here = Path(folder.location)
@@ -142,12 +127,17 @@ def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str,
         away = listing is None and ".git" in names
         folder = replace(folder, listing=listing, git_away=away)
         if folder.git_away:
-            troubles.append((folder.prefix + ".git/", GIT_AWAY, False))
+            path = _shown(folder.prefix) + ".git/"
+            troubles.append(SkippedFile(root.name, path, SkipKind.UNDECIDED, GIT_AWAY))
     for name in (IGNORE_FILE, ".gitignore") if folder.git_away else (IGNORE_FILE,):
         if name in names and (data := _read_ignores(here / name)) is not None:
             file, bad = parse_ignores(data, folder.prefix, name)
             folder = replace(folder, ignores=folder.ignores.with_file(file))
-            troubles += [(folder.prefix + name, f"line {n} is no pattern", True) for n in bad]
+            path = _shown(folder.prefix + name)
+            troubles += [
+                SkippedFile(root.name, path, SkipKind.UNDECIDED, "invalid pattern", f"line {n}")
+                for n in bad
+            ]
     return folder, troubles
 
 
@@ -167,13 +157,19 @@ def _judge(
         reason = _against_folder(scope, folder, entry, path + "/")
         if reason is None:
             return replace(folder, location=entry.path, prefix=path + "/")
-        return SkippedFile(root.name, _shown(path) + "/", reason, wanted=False)
-    reason = _link(root, entry) if entry.is_symlink() else _against_file(folder, entry, path)
-    if reason is not None:
-        return SkippedFile(root.name, _shown(path), reason, wanted=False, secret=reason == BY_NAME)
-    if not path.isascii() and _shown(path) != path:
-        return SkippedFile(root.name, _shown(path), "name is not UTF-8", wanted=True)
-    return path, entry.path
+        return SkippedFile(root.name, _shown(path) + "/", SkipKind.LEFT_OUT, reason)
+    reason, kind = None, SkipKind.LEFT_OUT
+    if entry.is_symlink():
+        reason = _link(root, entry)
+    elif not entry.is_file(follow_symlinks=False):
+        reason = "not a regular file"
+    elif is_secret_name(path):
+        reason, kind = "secret file by its name", SkipKind.SECRET
+    elif (reason := _against_file(folder, entry, path)) is None and _shown(path) != path:
+        reason, kind = "name is not UTF-8", SkipKind.FAILED
+    if reason is None:
+        return path, entry.path
+    return SkippedFile(root.name, _shown(path), kind, reason)
 
 
 def _against_folder(
@@ -185,19 +181,15 @@ def _against_folder(
         return "excluded folder"
     if folder.listing:
         if not folder.listing.has_below(path) and not _is_empty(entry.path):
-            return LEFT_OUT_BY_GIT
+            return IGNORED_BY_GIT
     elif entry.name.startswith(".") or entry.name in EXCLUDED_FOLDERS:
         return "excluded folder"
     return folder.ignores.reason(path[:-1], is_folder=True)
 
 
 def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | None:
-    if not entry.is_file(follow_symlinks=False):
-        return "not a regular file"
-    if is_secret_name(path):
-        return BY_NAME
     if folder.listing and not folder.listing.has_file(path):
-        return LEFT_OUT_BY_GIT
+        return IGNORED_BY_GIT
     if folder.ignores.files and (reason := folder.ignores.reason(path, is_folder=False)):
         return reason
     if not folder.listing and entry.name.startswith("."):
@@ -206,7 +198,7 @@ def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | 
         return "lock file of an office program"
     if format_of(entry.name) is None:
         return "not a document format"
-    return "made by a program for programs" if is_generated(entry.name) else None
+    return "generated file" if is_generated(entry.name) else None
 
 
 def _link(root: Root, entry: os.DirEntry[str]) -> str:
@@ -225,4 +217,4 @@ def _is_empty(folder: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from local_rag.chunking.chunks import chunk_document
 from local_rag.corpus.scan import Scan, read_version
-from local_rag.corpus.walk import SkippedFile
-from local_rag.documents.document import parse_document
+from local_rag.corpus.skipped import SkippedFile
+from local_rag.documents.document import hiding_is_undecided, parse_document
 from local_rag.documents.formats.registry import TEXT, format_of
 from local_rag.embedding.canary import CANARY, SAME_EMBEDDER, canary_vector, similarity
 from local_rag.embedding.choice import EmbedderChoice, choose_for_existing, choose_for_new
 from local_rag.errors import EmbedderAway, TextRejected
-from local_rag.index.manifest import Counts, Manifest
+from local_rag.index.manifest import Counts, Manifest, Remark
 from local_rag.ingest.base_snapshot import BaseSnapshot
 from local_rag.ingest.draft import Draft
 from local_rag.ingest.embed import BaseVectors, PreparedFile, VectorResolver, keyed
@@ -29,7 +29,7 @@ from local_rag.ingest.embedding_cache import EmbeddingCache
 from local_rag.ingest.loader import DocumentLoader
 from local_rag.ingest.plan import Plan, PlannedFile, plan_from
 from local_rag.ingest.recipe import manifest_of, recipe_of, says_the_same
-from local_rag.ingest.report import Remark, Report
+from local_rag.ingest.report import Report
 from local_rag.ingest.snapshot_writer import SnapshotWriter
 from local_rag.settings import Settings
 from local_rag.text.encoding import NotText
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from local_rag.ingest.report import Options, Progress
 
 log = logging.getLogger(__name__)
-DRIFTED = "The embedder embeds differently than for this index; run ingest.py --rebuild"
+DRIFTED = "The embedder's vectors no longer match this index. Run ingest.py --rebuild."
 
 
 def choose_embedder(
@@ -73,12 +73,16 @@ class SnapshotUpdate:
         self._dry_run = options.dry_run
         self._intake = DocumentLoader(settings.max_file_bytes, settings.secrets)
         self._rebuilding = self._base is None and live.identity is not None
-        self.report = Report(embedder=choice.identity.label, notices=list(choice.notices))
+        self.report = Report(
+            embedder=choice.identity.label,
+            notices=list(choice.notices),
+            vectors_unusable=choice.away,
+        )
 
     def make(self, on_disk: Scan, progress: Progress) -> Report:
         """Does the work and publishes it, if there is any."""
         plan = self._plan(on_disk)
-        progress.start(len(plan.todo), sum(todo.version.size for todo in plan.todo))
+        progress.start(len(plan.todo))
         with closing(EmbeddingCache(self._snapshots.store.cache)) as cache:
             try:
                 if plan.todo or not self._base:
@@ -105,7 +109,7 @@ class SnapshotUpdate:
         live = BaseVectors(self._live, self._choice.identity)
         with closing(live):
             for file in self._prepared(plan.todo):
-                self._count(file.todo)
+                self.report.count(file.todo.change)
                 known = live.known([key for _, key in file.chunks])
                 self.report.embedded += len({key for _, key in file.chunks} - known)
         return self.report
@@ -124,19 +128,23 @@ class SnapshotUpdate:
         try:
             now = canary_vector(self._choice.embedder)
         except (EmbedderAway, TextRejected) as error:
-            self._choice = replace(self._choice, embedder=None, away=str(error))
+            self._lose_embedder(str(error))
             return
         key = CANARY.key(self._choice.identity)
         then = self._base.manifest.reference if self._base else cache.get([key]).get(key)
         if then is not None and len(then) and similarity(now, then) < SAME_EMBEDDER:
             if self._base:
-                self._choice = replace(self._choice, embedder=None, away=DRIFTED)
+                self._lose_embedder(DRIFTED)
                 return
             log.warning("the embedder has changed: what it embedded before is put away")
             cache.clear()
             self._live = None
         cache.put({key: now})
         self._reference = tuple(float(x) for x in now)
+
+    def _lose_embedder(self, why: str) -> None:
+        self._choice = replace(self._choice, embedder=None, away=why)
+        self.report.vectors_unusable = why
 
     def _index(self, plan: Plan, cache: EmbeddingCache, progress: Progress) -> None:
         for record in plan.gone:
@@ -154,7 +162,7 @@ class SnapshotUpdate:
                     what = f"The rebuild stopped: {resolver.away} The index is as it was."
                     raise EmbedderAway(what, "Run it again; what is embedded is kept.")
                 self._replace(file)
-                progress.advance(file.version.path, file.version.size, resolver.embedded)
+                progress.advance(resolver.embedded)
             self.report.embedded = resolver.embedded
 
     def _prepared(self, todos: Sequence[PlannedFile]) -> Iterator[PreparedFile]:
@@ -172,6 +180,8 @@ class SnapshotUpdate:
                 self.report.skipped.append(document)
                 self._drop(todo)
                 continue
+            if document.warnings and hiding_is_undecided(document.metadata):
+                self.report.undecided.append(f"{version.root}:{version.path}")
             for text in document.warnings:
                 self.report.warnings.append(Remark(version.root, version.path, text))
             chunks = chunk_document(document, sizing.budget, sizing.token_starts)
@@ -201,11 +211,8 @@ class SnapshotUpdate:
         self._writable().add(
             file.version, file.document, file.chunks, file.ordered_vectors, language
         )
-        self._count(file.todo)
+        self.report.count(file.todo.change)
         log.debug("indexed %d files", self.report.indexed)
-
-    def _count(self, todo: PlannedFile) -> None:
-        setattr(self.report, todo.change, getattr(self.report, todo.change) + 1)
 
     def _writable(self) -> Draft:
         if self._draft is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from local_rag.corpus.scan import FileVersion, Scan
-from local_rag.corpus.walk import SkippedFile
+from local_rag.corpus.skipped import SkipKind, SkippedFile
 from local_rag.errors import CorpusUnavailable
 from local_rag.index.catalog import CatalogEntry
 from local_rag.index.manifest import NONE_SET_ASIDE, Manifest, RootState, SetAside, set_aside
@@ -67,7 +67,7 @@ def make_plan(
             unchanged.append(entry)
         else:
             other.append((version, entry))
-    unreadable = [s for s in on_disk.skipped if "unreadable" in s.reason]
+    unreadable = [s for s in on_disk.skipped if s.kind is SkipKind.UNREADABLE]
     held = [entry for entry in entries.values() if _is_unreadable(entry, unreadable)]
     gone = [entry for entry in entries.values() if entry not in held]
     todo, known = _sorted_out(other, {entry.sha256: entry for entry in gone}, aside)

@@ -50,9 +50,11 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
         if report is None:
             report = _change(snapshots, settings, options, live, on_disk, progress=progress)
         report.dry_run = options.dry_run
+        ignore_file = settings.store_dir.parent / IGNORE_FILE
+        report.undecided += [f"{ignore_file}:{line}" for line in bad]
         report.notices = [
             *([f"{live.damage} This run mends it."] if live.damage else []),
-            *(f"{settings.store_dir.parent / IGNORE_FILE}: line {n} is no pattern." for n in bad),
+            *(f"{ignore_file}: line {n} is not a valid pattern." for n in bad),
             *report.notices,
             *store_warnings(place),
         ]

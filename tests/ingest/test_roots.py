@@ -23,10 +23,13 @@ from local_rag.tools.toolset import Toolset
 
 
 class Silent:
-    def start(self, files: int, size: int) -> None:
+    def notice(self, text: str) -> None:
         pass
 
-    def advance(self, path: str, size: int, embedded: int) -> None:
+    def start(self, files: int) -> None:
+        pass
+
+    def advance(self, embedded: int) -> None:
         pass
 
 
