@@ -1,7 +1,4 @@
-"""The corpus as it lies on disk: every document read and hashed, as modification times lie.
-
-Leaves out which files are documents (`walk`) and what has changed (`plan`).
-"""
+"""The corpus on disk: every document is read and hashed, as modification times lie."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from local_rag.settings import Root
 
 
 class FileVersion(NamedTuple):
-    """Where a file lay and what it was when it was read. Made as often as an `Entry`."""
+    """Where a file lay and what it was when it was read. A named tuple, as `FoundFile` is."""
 
     root: str
     path: str
@@ -32,7 +29,7 @@ class FileVersion(NamedTuple):
 
 
 Read = Callable[[str, int], FileContent]
-"""Reads the file at a location, of up to so many bytes."""
+"""Reads the file at a location, of at most so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +67,24 @@ def _listing(root: Root, scope: WalkScope) -> Iterable[FoundFile | SkippedFile]:
         yield from walk(root, scope)
     except OSError as error:
         what = f"The corpus folder {root.path} cannot be read ({error.strerror})."
-        raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or mount the disk.") from error
+        remedy = "Mount the disk, or set RAG_CORPUS_DIR to a folder that exists."
+        raise CorpusUnavailable(what, remedy) from error
 
 
 def read_version(
     root: Root, found: FoundFile | FileVersion, max_bytes: int
 ) -> tuple[FileVersion, FileContent] | SkippedFile:
-    """A document's version and bytes, or why it cannot be read."""
+    """A document's version and bytes, or why it cannot be read.
+
+    The hash of a version is kept if the file has the same size and time again.
+    """
     content = _content(lambda at, most: read_inside(root.path, Path(at), most), found, max_bytes)
     return content if isinstance(content, SkippedFile) else (_version(found, content), content)
 
 
 def _version(found: FoundFile | FileVersion, content: FileContent) -> FileVersion:
+    if isinstance(found, FileVersion) and found[4:] == content[1:]:
+        return found
     digest = hashlib.sha256(content[0]).hexdigest()
     return FileVersion(found[0], found[1], found[2], digest, content[1], content[2])
 

@@ -1,28 +1,76 @@
-"""Turns a file's bytes into the document to index, or into the reason why there is none.
-
-Brings together the parsers and converters and the rules that keep secrets out.
-"""
+"""Reads a planned file and turns it into chunks, or into the reason why it is not indexed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from local_rag.corpus.scan import FileVersion
+from local_rag.chunking.chunks import chunk_document
+from local_rag.corpus.scan import FileVersion, read_version
 from local_rag.corpus.skipped import SkipKind, SkippedFile
 from local_rag.documents.credentials import Credential, find_credentials, find_private_key
 from local_rag.documents.document import Document, document_from_extract, parse_document
 from local_rag.documents.formats.converter import Converter
 from local_rag.documents.formats.extract import LibraryMissing, NoText, Unconvertible
 from local_rag.documents.formats.registry import TEXT, format_of
-from local_rag.settings import Secrets
+from local_rag.embedding.base import Sizing
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.ingest.embed import PreparedFile, keyed
+from local_rag.ingest.plan import PlannedFile
+from local_rag.settings import Secrets, Settings
 from local_rag.text.encoding import NotText
 
 EXCLUDED = "excluded by rag: false"
 MOST_CREDENTIALS = 20  # credentials named of one document; a file full of them has made its point
 
 
+@dataclass(frozen=True)
+class RejectedFile:
+    """A planned file that is not indexed. If it was `read`, nothing of it may stay indexed."""
+
+    todo: PlannedFile
+    skipped: SkippedFile
+    read: bool
+
+
+class FilePreparer:
+    """Prepares planned files for an index of one embedder. Close it.
+
+    Each file is read again: the scan cannot keep the bytes of a whole corpus in memory.
+    """
+
+    def __init__(self, settings: Settings, sizing: Sizing, identity: EmbedderIdentity) -> None:
+        self._settings, self._sizing, self._identity = settings, sizing, identity
+        self._roots = {root.name: root for root in settings.roots}
+        self._loader = DocumentLoader(settings.max_file_bytes, settings.secrets)
+
+    def close(self) -> None:
+        """Ends the process in which files were converted."""
+        self._loader.close()
+
+    def prepare(self, todos: Sequence[PlannedFile]) -> Iterator[PreparedFile | RejectedFile]:
+        """Each file in order, with its chunks or with the reason why there are none."""
+        budget, token_starts = self._sizing.budget, self._sizing.token_starts
+        for todo in todos:
+            root = self._roots[todo.version.root]
+            read = read_version(root, todo.version, self._settings.max_file_bytes)
+            if isinstance(read, SkippedFile):
+                yield RejectedFile(todo, read, read=False)
+                continue
+            version, content = read
+            document = self._loader.read(version, content.data)
+            if isinstance(document, SkippedFile):
+                yield RejectedFile(todo, document, read=True)
+                continue
+            chunks = chunk_document(document, budget, token_starts)
+            yield PreparedFile(todo, version, document, keyed(document, chunks, self._identity))
+
+
 class DocumentLoader:
-    """Loads files one by one. `longest` is the maximum length of a converted text. Close it."""
+    """Turns bytes into documents, and keeps secrets out. Close it.
+
+    `longest` is the maximum length of a converted text.
+    """
 
     def __init__(self, longest: int, secrets: Secrets) -> None:
         self._secrets = secrets

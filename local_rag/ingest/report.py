@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from local_rag.corpus.scan import FileVersion
 from local_rag.corpus.skipped import NEEDS_A_PERSON, SkippedFile
-from local_rag.index.catalog import CatalogEntry
 from local_rag.index.manifest import IngestReport, Remark, RootState
 from local_rag.ingest.plan import Change, Plan
+
+if TYPE_CHECKING:  # a run that finds nothing to do imports no parser
+    from local_rag.documents.document import Document
+    from local_rag.documents.front_matter import JsonValue
 
 QUOTED = r"(?<!\w)(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"  # a value, as repr shows it
 LISTED = 1000  # files listed in the manifest; the counts are always complete
@@ -111,8 +115,14 @@ class Report:
         for entry in plan.unchanged + plan.held:
             if entry.remarks != "[]":
                 self.warnings += [Remark(entry.root, entry.path, w) for w in entry.warnings]
-                if _is_undecided(entry):
+                if _is_undecided(json.loads(entry.keys)):
                     self.undecided.append(f"{entry.root}:{entry.path}")
+
+    def note_document(self, version: FileVersion, document: Document) -> None:
+        """Keeps what is odd about a document that was read in this run."""
+        self.warnings += [Remark(version.root, version.path, text) for text in document.warnings]
+        if document.warnings and _is_undecided(document.metadata):
+            self.undecided.append(f"{version.root}:{version.path}")
 
     def count(self, change: Change) -> None:
         """Counts a file that was indexed, or would be."""
@@ -156,9 +166,9 @@ def _counted(reasons: Iterable[str]) -> dict[str, int]:
     return dict(Counter(reasons).most_common())
 
 
-def _is_undecided(entry: CatalogEntry) -> bool:
-    if not re.search(r"(?i)\brag\b|lifecycle", entry.keys):
+def _is_undecided(metadata: Mapping[str, JsonValue]) -> bool:
+    if not {"rag", "lifecycle"} & {key.strip().lower() for key in metadata}:
         return False
-    from local_rag.documents.document import hiding_is_undecided  # imports the parsers
+    from local_rag.documents.document import hiding_is_undecided  # imports all parsers
 
-    return hiding_is_undecided(json.loads(entry.keys))
+    return hiding_is_undecided(metadata)

@@ -153,7 +153,7 @@ def test_an_unmounted_folder_is_an_error_that_says_what_to_do(
     assert main([]) == 2
     assert capsys.readouterr().err == (
         f"error: {corpus} holds no documents, but the index has some from it."
-        " Mount the disk, or confirm with --allow-empty.\n"
+        " Mount the disk, or pass --allow-empty to remove them.\n"
     )
 
 

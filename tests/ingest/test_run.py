@@ -442,7 +442,7 @@ def test_a_damaged_snapshot_is_built_anew_from_the_cache(
     before = len(ollama.documents)
     (store.current().chroma / "chroma.sqlite3").write_bytes(b"damaged")
     report = run()
-    assert "This run mends it" in report.notices[0]
+    assert "This run repairs it" in report.notices[0]
     assert len(ollama.documents) == before
     assert indexed(store) == {"a.md": ("active", 6)}
 
