@@ -108,12 +108,12 @@ class SnapshotUpdate:
         files = self._preparer.prepare(self._plan.todo)
         work = resolver.survey(file for file in files if isinstance(file, PreparedFile))
         if not work.missing:
-            return f"{why} All of its {work.chunks} chunks are embedded already."
-        what = f"{why} {work.missing} of its {work.chunks} chunks must be embedded"
+            return f"{why} Nothing has to be embedded again."
+        what = f"{why} To embed: {work.missing} of {work.chunks} chunks"
         if resolver.away:
             return f"{what}. {resolver.away}"
         length = _duration(work.missing * work.seconds_each)
-        return f"{what}, which takes about {length}. Until then the old index is searched."
+        return f"{what}, about {length}. Until then the old index is searched."
 
     def _index(self, resolver: VectorResolver, progress: Progress) -> None:
         progress.start(len(self._plan.todo))
@@ -190,8 +190,7 @@ class SnapshotUpdate:
 
 
 def _duration(seconds: float) -> str:
-    """A rough time in words."""
-    for unit, length in (("hours", 3600), ("minutes", 60)):
+    for unit, length in (("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"
-    return f"{max(1, seconds):.0f} seconds"
+    return f"{max(1, seconds):.0f} s"

@@ -129,9 +129,8 @@ def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None
     had = [state.path for state in known if state.files]
     if had and not set(had) & {str(root.path) for root in roots}:
         folders = ", ".join(str(root.path) for root in roots)
-        what = (
-            f"The index was built from {', '.join(had)}, but RAG_CORPUS_DIR lists only {folders}."
-        )
+        built_from = ", ".join(had)
+        what = f"The index was built from {built_from}, but RAG_CORPUS_DIR lists only {folders}."
         remedy = "Fix the setting, or pass --allow-empty to replace the whole index."
         raise CorpusUnavailable(what, remedy)
 

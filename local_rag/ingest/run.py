@@ -45,7 +45,10 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
         plan = plan_from(base, corpus.on_disk, recipe, anew=options.anew)
         report = _unchanged(base, plan, settings)
         if report is None:
-            report = _changed(snapshots, settings, options, base, corpus.on_disk, plan, progress)
+            report = _changed(
+                snapshots, settings, options,
+                base=base, on_disk=corpus.on_disk, plan=plan, progress=progress,
+            )  # fmt: skip
         report.dry_run = options.dry_run
         report.undecided += [f"{corpus.ignore_file}:{line}" for line in corpus.bad_lines]
         report.notices = [
@@ -100,6 +103,7 @@ def _changed(
     snapshots: SnapshotWriter,
     settings: Settings,
     options: Options,
+    *,
     base: BaseSnapshot,
     on_disk: Scan,
     plan: Plan,

@@ -56,9 +56,8 @@ class SnapshotWriter:
             raise IngestRunning(what, "Wait for it to finish.") from None
         except OSError as error:
             what = f"The store {self._path} cannot be written ({error.strerror})."
-            raise StoreUnwritable(
-                what, "Make it writable, or set RAG_STORE_DIR to a folder that is."
-            ) from error
+            remedy = "Make it writable, or set RAG_STORE_DIR to a folder that is."
+            raise StoreUnwritable(what, remedy) from error
         try:
             yield
         finally:

@@ -53,9 +53,8 @@ def writing(store: Path) -> Iterator[None]:
 
 def _unwritable(store: Path, why: str) -> StoreUnwritable:
     what = f"The store {store} cannot be written ({why})."
-    return StoreUnwritable(
-        what, "Check its permissions and the free space of its disk, then run it again."
-    )
+    remedy = "Check its permissions and the free space of its disk, then run it again."
+    return StoreUnwritable(what, remedy)
 
 
 # iCloud Drive is "Mobile Documents" on a Mac, where the others are in "CloudStorage" nowadays.

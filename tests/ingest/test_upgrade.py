@@ -1,4 +1,4 @@
-"""An index of an earlier format or recipe: answered from, then rebuilt without embedding it anew."""
+"""An index of an earlier format or recipe: answered from, then rebuilt without embedding."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_an_index_of_the_format_before_is_answered_from_and_rebuilt_without_embe
     ollama.texts.clear()
     heard = Listening(ollama)
     report = run_ingest(load_settings(), Options(), heard)
-    assert heard.said == [f"{OUTDATED} All of its 2 chunks are embedded already."]
+    assert heard.said == [f"{OUTDATED} Nothing has to be embedded again."]
     assert report.notices == heard.said
     assert (report.new, report.embedded, report.exit_code) == (2, 0, 0)
     assert ollama.documents == []
@@ -92,8 +92,7 @@ def test_what_must_be_embedded_is_said_before_it_starts(
     heard = Listening(ollama)
     report = run_ingest(load_settings(), Options(), heard)
     assert heard.said == [
-        f"{OUTDATED} 1 of its 3 chunks must be embedded, which takes about 1 seconds. "
-        "Until then the old index is searched."
+        f"{OUTDATED} To embed: 1 of 3 chunks, about 1 s. Until then the old index is searched."
     ]
     assert (report.embedded, ollama.documents) == (1, ["title: C | text: # C\n\ngamma"])
 
@@ -122,5 +121,5 @@ def test_another_recipe_says_what_it_costs_before_it_starts(
     monkeypatch.setenv("RAG_LANGUAGES", "de")
     heard = Listening(ollama)
     report = run_ingest(load_settings(), Options(), heard)
-    assert heard.said == [f"{OTHER_RECIPE} All of its 1 chunks are embedded already."]
+    assert heard.said == [f"{OTHER_RECIPE} Nothing has to be embedded again."]
     assert (report.changed, report.embedded) == (1, 0)
