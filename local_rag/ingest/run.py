@@ -51,12 +51,7 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
             )  # fmt: skip
         report.dry_run = options.dry_run
         report.undecided += [f"{corpus.ignore_file}:{line}" for line in corpus.bad_lines]
-        report.notices = [
-            *([f"{base.damage} This run repairs it."] if base.damage else []),
-            *(f"{corpus.ignore_file}: line {n} is not a valid pattern." for n in corpus.bad_lines),
-            *report.notices,
-            *store_warnings(corpus.store),
-        ]
+        report.notices = _notices(report, base, corpus)
         return report
 
 
@@ -80,6 +75,18 @@ def _read_corpus(settings: Settings, options: Options, base: BaseSnapshot) -> _C
     if not options.allow_empty:
         check_roots_present(on_disk, base.files, settings.roots)
     return _Corpus(on_disk, settings.store_dir.parent / IGNORE_FILE, bad_lines, store)
+
+
+def _notices(report: Report, base: BaseSnapshot, corpus: _Corpus) -> list[str]:
+    """What the person should know: about the index, the ignore file, the run, and the store."""
+    away = report.vectors_unusable
+    return [
+        *([f"{base.damage} This run repairs it."] if base.damage else []),
+        *(f"{corpus.ignore_file}: line {n} is not a valid pattern." for n in corpus.bad_lines),
+        *report.notices,
+        *([f"Searches find keywords only for now: {away}"] if away else []),
+        *store_warnings(corpus.store),
+    ]
 
 
 def _unchanged(base: BaseSnapshot, plan: Plan, settings: Settings) -> Report | None:

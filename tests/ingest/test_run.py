@@ -249,6 +249,9 @@ def test_a_document_only_marked_superseded_needs_no_embedding(
     corpus.write("a.md", "---\ntitle: A\nlifecycle: superseded\n---\nalpha\n")
     report = run()
     assert (report.failed, report.exit_code) == ([], 1)  # Ollama is away: that needs a person
+    assert report.notices[-1].startswith(
+        "Searches find keywords only for now: Ollama is not running"
+    )
     assert indexed(store) == {"a.md": ("superseded", 1)}
 
 
