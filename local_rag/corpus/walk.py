@@ -1,9 +1,8 @@
 """Which files of a root are documents.
 
-In a git repository git says which files count; elsewhere every file but a few kinds of folders
-and hidden ones. Symbolic links are never followed, so nothing outside a root is ever read. Every
-file that is no document is named with the reason, or the folder is in which all are left out.
-Leaves out how a file is opened (`opening`) and what its bytes mean (`documents`).
+In a git repository, git decides which files count. Elsewhere all do, except hidden files and a few
+kinds of folders. Symbolic links are never followed, so nothing outside a root is ever read. Every
+file that is left out is named with the reason, or else the folder that is left out as a whole.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from typing import NamedTuple
 from local_rag.corpus.git import GitListing, is_in_repository, list_repository
 from local_rag.corpus.gitignore import IGNORE_FILE, LARGEST_IGNORE_FILE, Ignores, parse_ignores
 from local_rag.corpus.safe_open import read_inside
-from local_rag.corpus.secret_files import BY_NAME, is_secret_name
+from local_rag.corpus.secret_files import is_secret_name
+from local_rag.corpus.skipped import SkipKind, SkippedFile
 from local_rag.documents.formats.registry import format_of, is_generated
 from local_rag.errors import PathRefused
 from local_rag.settings import Root
@@ -29,17 +29,16 @@ from local_rag.settings import Root
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
 )
-GIT_AWAY = "git cannot list this repository: its .gitignore files alone are obeyed"
-SPECIAL = frozenset(
-    {".git", ".gitignore", IGNORE_FILE}
-)  # what changes which files of a folder count
-LEFT_OUT_BY_GIT = "left out by git"
+GIT_AWAY = "git cannot list this repository, so only its .gitignore files are obeyed"
+# What changes which files of a folder count.
+SPECIAL = frozenset({".git", ".gitignore", IGNORE_FILE})
+IGNORED_BY_GIT = "ignored by git"
 
 
 class FoundFile(NamedTuple):
     """A document's file: identity (`root`, `path`), and where it lies.
 
-    A named tuple, which is made in a quarter of a frozen dataclass's time: a run makes 30,000.
+    A named tuple is made in a quarter of the time of a frozen dataclass; a run makes 30,000.
     """
 
     root: str
@@ -48,26 +47,10 @@ class FoundFile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SkippedFile:
-    """A file that is not indexed, or with `/` at the end of its path a whole folder.
-
-    `wanted` tells a document that failed from one that is left out on purpose; `secret` one that
-    is left out as it holds secrets. `sha256` is of the bytes, where they are the reason.
-    """
-
-    root: str
-    path: str
-    reason: str
-    wanted: bool
-    secret: bool = False
-    sha256: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True)
 class WalkScope:
-    """What holds for all roots: the ignore file beside the store, and the store itself.
+    """What applies to all roots: the ignore file beside the store, and the store itself.
 
-    A walk ends at the monotonic time `until` with what it has found by then.
+    A walk stops at the monotonic time `until` with what it has found so far.
     """
 
     ignores: Ignores = field(default_factory=Ignores)
@@ -77,7 +60,7 @@ class WalkScope:
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder on the way: where it lies, its path from the root, and what holds in it."""
+    """A folder to visit: where it lies, its path from the root, and the rules that apply in it."""
 
     location: str
     prefix: str
@@ -87,7 +70,7 @@ class _Folder:
 
 
 def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | SkippedFile]:
-    """Every file below `root`, as a document or with the reason why not, in a stable order.
+    """Every file below `root`, as a document or with the reason why it is none, in a stable order.
 
     Raises:
         OSError: the root itself cannot be listed.
@@ -102,12 +85,12 @@ def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | Ski
         except OSError as error:
             if not folder.prefix:
                 raise
-            reason = f"folder unreadable: {error.strerror}"
-            yield SkippedFile(root.name, _shown(folder.prefix), reason, wanted=True)
+            why = error.strerror or ""
+            path = _shown(folder.prefix)
+            yield SkippedFile(root.name, path, SkipKind.UNREADABLE, "folder unreadable", why)
             continue
-        folder, troubles = _entered(folder, {entry.name for entry in entries})
-        for path, reason, wanted in troubles:
-            yield SkippedFile(root.name, _shown(path), reason, wanted)
+        folder, troubles = _entered(root, folder, {entry.name for entry in entries})
+        yield from troubles
         for entry in entries:
             item = _judge(root, scope, folder, entry)
             if isinstance(item, _Folder):
@@ -131,9 +114,9 @@ def _identities(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str, str, bool]]]:
-    """The folder with its own ignore files and git's listing, and what was wrong with them."""
-    troubles: list[tuple[str, str, bool]] = []
+def _entered(root: Root, folder: _Folder, names: set[str]) -> tuple[_Folder, list[SkippedFile]]:
+    """The folder with its own ignore files and git listing, and what is wrong with them."""
+    troubles: list[SkippedFile] = []
     if folder.prefix and not names & SPECIAL:
         return folder, troubles
     here = Path(folder.location)
@@ -142,38 +125,49 @@ def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str,
         away = listing is None and ".git" in names
         folder = replace(folder, listing=listing, git_away=away)
         if folder.git_away:
-            troubles.append((folder.prefix + ".git/", GIT_AWAY, False))
+            path = _shown(folder.prefix) + ".git/"
+            troubles.append(SkippedFile(root.name, path, SkipKind.UNDECIDED, GIT_AWAY))
     for name in (IGNORE_FILE, ".gitignore") if folder.git_away else (IGNORE_FILE,):
         if name in names and (data := _read_ignores(here / name)) is not None:
             file, bad = parse_ignores(data, folder.prefix, name)
             folder = replace(folder, ignores=folder.ignores.with_file(file))
-            troubles += [(folder.prefix + name, f"line {n} is no pattern", True) for n in bad]
+            path = _shown(folder.prefix + name)
+            troubles += [
+                SkippedFile(root.name, path, SkipKind.UNDECIDED, "invalid pattern", f"line {n}")
+                for n in bad
+            ]
     return folder, troubles
 
 
 def _read_ignores(location: Path) -> bytes | None:
     try:
         return read_inside(location.parent, location, LARGEST_IGNORE_FILE).data
-    except (OSError, ValueError, PathRefused):  # _judge names it, as a link or unreadable
+    except (OSError, ValueError, PathRefused):  # `_judge` names it
         return None
 
 
 def _judge(
     root: Root, scope: WalkScope, folder: _Folder, entry: os.DirEntry[str]
 ) -> _Folder | SkippedFile | tuple[str, str]:
-    """The one decision about an entry: a folder to enter, a document, or left out and why."""
+    """Decides about an entry: a folder to visit, a document, or a file to skip."""
     path = folder.prefix + entry.name
     if entry.is_dir(follow_symlinks=False):
         reason = _against_folder(scope, folder, entry, path + "/")
         if reason is None:
             return replace(folder, location=entry.path, prefix=path + "/")
-        return SkippedFile(root.name, _shown(path) + "/", reason, wanted=False)
-    reason = _link(root, entry) if entry.is_symlink() else _against_file(folder, entry, path)
-    if reason is not None:
-        return SkippedFile(root.name, _shown(path), reason, wanted=False, secret=reason == BY_NAME)
-    if not path.isascii() and _shown(path) != path:
-        return SkippedFile(root.name, _shown(path), "name is not UTF-8", wanted=True)
-    return path, entry.path
+        return SkippedFile(root.name, _shown(path) + "/", SkipKind.LEFT_OUT, reason)
+    reason, kind = None, SkipKind.LEFT_OUT
+    if entry.is_symlink():
+        reason = _link(root, entry)
+    elif not entry.is_file(follow_symlinks=False):
+        reason = "not a regular file"
+    elif is_secret_name(path):
+        reason, kind = "secret file by its name", SkipKind.SECRET
+    elif (reason := _against_file(folder, entry, path)) is None and _shown(path) != path:
+        reason, kind = "name is not UTF-8", SkipKind.FAILED
+    if reason is None:
+        return path, entry.path
+    return SkippedFile(root.name, _shown(path), kind, reason)
 
 
 def _against_folder(
@@ -185,19 +179,15 @@ def _against_folder(
         return "excluded folder"
     if folder.listing:
         if not folder.listing.has_below(path) and not _is_empty(entry.path):
-            return LEFT_OUT_BY_GIT
+            return IGNORED_BY_GIT
     elif entry.name.startswith(".") or entry.name in EXCLUDED_FOLDERS:
         return "excluded folder"
     return folder.ignores.reason(path[:-1], is_folder=True)
 
 
 def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | None:
-    if not entry.is_file(follow_symlinks=False):
-        return "not a regular file"
-    if is_secret_name(path):
-        return BY_NAME
     if folder.listing and not folder.listing.has_file(path):
-        return LEFT_OUT_BY_GIT
+        return IGNORED_BY_GIT
     if folder.ignores.files and (reason := folder.ignores.reason(path, is_folder=False)):
         return reason
     if not folder.listing and entry.name.startswith("."):
@@ -206,7 +196,7 @@ def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | 
         return "lock file of an office program"
     if format_of(entry.name) is None:
         return "not a document format"
-    return "made by a program for programs" if is_generated(entry.name) else None
+    return "generated file" if is_generated(entry.name) else None
 
 
 def _link(root: Root, entry: os.DirEntry[str]) -> str:
@@ -225,4 +215,4 @@ def _is_empty(folder: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode("utf-8")
