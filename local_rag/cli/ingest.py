@@ -41,7 +41,7 @@ REPORT_LOST = 3
 def main(arguments: Sequence[str]) -> int:
     """Runs one ingest and answers its exit code."""
     os.umask(0o077)  # the store holds people's documents: nobody else may read it
-    options = _parse(arguments)
+    options = make_parser().parse_args(arguments)
     shown = logging.StreamHandler()
     shown.setLevel(logging.DEBUG if options.verbose else logging.ERROR)
     logging.basicConfig(level=logging.ERROR, handlers=[shown])
@@ -121,7 +121,8 @@ def _verified(settings: Settings, as_json: bool) -> int:
     return exit_code
 
 
-def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its options."""
     parser = argparse.ArgumentParser("ingest.py", description=ABOUT, epilog=EPILOG)
     parser.add_argument("--rebuild", action="store_true", help="build the index anew, perhaps with "
                         "another embedder; readers keep the old one until it is done")  # fmt: skip
@@ -134,7 +135,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
                         "empty remove its documents from the index")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
     parser.add_argument("--verbose", action="store_true", help="name every file, log more")
-    return parser.parse_args(arguments)
+    return parser
 
 
 def _failed(message: str, as_json: bool) -> int:

@@ -25,7 +25,7 @@ EPILOG = "exit codes: 0 answered; 1 nothing fits; 2 failed, and the last line sa
 
 def main(arguments: Sequence[str]) -> int:
     """Runs one command and answers its exit code."""
-    options = vars(_parser().parse_args(arguments))
+    options = vars(make_parser().parse_args(arguments))
     tool, as_json = options.pop("tool"), options.pop("json")
     logging.basicConfig(level=logging.ERROR)
     try:
@@ -59,7 +59,8 @@ def _called(tool: str, arguments: dict[str, Any]) -> Answer:
         return tools.call(tool, given)
 
 
-def _parser() -> argparse.ArgumentParser:
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of its commands."""
     parser = argparse.ArgumentParser("python -m local_rag", description=ABOUT, epilog=EPILOG)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     search = _command(commands, "search", "search_corpus", "search the indexed documents")
