@@ -25,11 +25,9 @@ from local_rag.errors import DocumentNotFound, RagError
 from local_rag.server import prompts, resources
 from local_rag.server.front import Front
 from local_rag.server.imports import import_others
+from local_rag.server.resource_list import error_line
 from local_rag.server.schemas import listed_tools
 from local_rag.settings import load_settings
-from local_rag.text.sanitize import one_line
-from local_rag.text.trim import shorten
-from local_rag.tools.answer_size import ERROR_BYTES
 from local_rag.tools.toolset import Answer, Toolset, open_toolset
 
 log = logging.getLogger(__name__)
@@ -64,7 +62,7 @@ def make_server(ready: Callable[[], Toolset]) -> Server:
             try:
                 return ready().call(params.name, params.arguments or {})
             except RagError as error:
-                return Answer(_line_of(error))
+                return Answer(error_line(error))
 
         return _as_result(await anyio.to_thread.run_sync(answer))
 
@@ -87,7 +85,7 @@ def _beside_tools(ready: Callable[[], Toolset]) -> dict[str, Any]:
         return await _answered(lambda: resources.list_resources(ready().live, cursor))
 
     async def on_list_templates(context: Any, params: Any) -> types.ListResourceTemplatesResult:
-        return await _answered(lambda: resources.list_templates())
+        return await _answered(resources.list_templates)
 
     async def on_read_resource(context: Any, params: Any) -> types.ReadResourceResult:
         def contents() -> types.ReadResourceResult:
@@ -96,7 +94,7 @@ def _beside_tools(ready: Callable[[], Toolset]) -> dict[str, Any]:
             except DocumentNotFound as error:
                 is_new = context.protocol_version in MODERN_PROTOCOL_VERSIONS
                 code = types.INVALID_PARAMS if is_new else NOT_FOUND
-                raise MCPError(code, _line_of(error), {"uri": params.uri}) from None
+                raise MCPError(code, error_line(error), {"uri": params.uri}) from None
 
         return await _answered(contents)
 
@@ -124,17 +122,13 @@ async def _answered(work: Callable[[], T]) -> T:
     try:
         return await anyio.to_thread.run_sync(work)
     except RagError as error:
-        raise MCPError(types.INVALID_PARAMS, _line_of(error)) from None
+        raise MCPError(types.INVALID_PARAMS, error_line(error)) from None
     except MCPError:
         raise
     except Exception:  # the outermost edge, as in Toolset.call
         log.exception("request failed")
         text = "Failed inside the server. Its log on stderr says why."
         raise MCPError(types.INTERNAL_ERROR, text) from None
-
-
-def _line_of(error: RagError) -> str:
-    return shorten(one_line(str(error)), ERROR_BYTES)
 
 
 def _as_result(answer: Answer) -> types.CallToolResult:

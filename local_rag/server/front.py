@@ -15,31 +15,45 @@ import json
 import os
 import queue
 import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from local_rag.server.json_schema import matches
 
 DATA = Path(__file__).parent.parent / "data" / "front.json"
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 REASON = "{reason}"  # stands in the data for why no tool can be called
-INTERNAL_ERROR = -32603
+INVALID_PARAMS, INTERNAL_ERROR = -32602, -32603
 LONGEST_LINE = 100_000  # characters
 DEEPEST = 100  # opening brackets; the SDK's parser refuses 200 levels and more
 LARGEST_ID = 2**53
 
-Message = Dict[str, Any]
+if TYPE_CHECKING:
+    Message = dict[str, Any]
 
 
 class Kept(NamedTuple):
     """A line for the SDK's server. `message` is what it holds, None if that isn't certain.
 
-    One that was `heard` is answered already, and only brings the SDK's server to the same state.
+    `version` is the one by which it is certain to be answered, and `opens` says that it is the
+    client's first request. One that was `heard` is answered already, and only brings the SDK's
+    server to the same state.
     """
 
     line: str
-    message: Optional[Message]
+    message: Message | None
+    version: str | None = None
+    opens: bool = False
     heard: bool = False
+
+
+class Learned(NamedTuple):
+    """What the front was taught to list: a page, or why there is none."""
+
+    items: Sequence[Message]
+    next_cursor: str | None
+    failure: str = ""
 
 
 def load_data() -> Message:
@@ -59,10 +73,11 @@ class Front:
         self._lock = threading.Lock()
         self._arrived = threading.Condition(self._lock)
         self._begun = self._ended = self._handed_over = False
-        self._kept: List[Kept] = []
-        self._for_sdk: "queue.SimpleQueue[str]" = queue.SimpleQueue()
+        self._kept: list[Kept] = []
+        self._for_sdk: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._resources: Callable[[str | None], Learned | None] | None = None
         self._era = ""  # "handshake" or "modern", as the first request decides; "unsure" for good
-        self._version: Optional[str] = None  # as the handshake agreed
+        self._version: str | None = None  # as the handshake agreed
         self._heard = f"heard-{os.urandom(8).hex()}"  # the id of requests that were answered here
 
     def take(self, line: str) -> None:
@@ -71,13 +86,23 @@ class Front:
             if self._handed_over:
                 self._for_sdk.put(line)
                 return
-            message = parsed(line)
-            if message is None and line.strip():
-                self._era = "unsure"  # it may be anything, also a handshake
-            if message is None or not self._answered(message):
-                self._kept.append(Kept(line, message))
+            kept = self._judged(line, parsed(line))
+            if not self._answered(kept):
+                self._kept.append(kept)
             self._begun = True
             self._arrived.notify()
+
+    def learn(self, resources: Callable[[str | None], Learned | None]) -> None:
+        """Answers `resources/list`, from now on, by what `resources` returns for a cursor.
+
+        It returns None for what only the SDK's server can find out.
+        """
+        with self._lock:
+            self._resources = resources
+            waiting, self._kept = self._kept, []
+            for kept in waiting:
+                if kept.heard or not self._answered(kept):
+                    self._kept.append(kept)
 
     def end(self) -> bool:
         """Notes that the client has closed its side. Whether anything still waits for an answer."""
@@ -103,14 +128,17 @@ class Front:
             if self._ended:
                 self._for_sdk.put("")
 
-    def refuse(self, reason: str) -> None:
-        """Answers what waits for the SDK's server by saying why there is none."""
+    def refuse(self, reason: str) -> bool:
+        """Answers what waits for the SDK's server by saying why there is none.
+
+        Whether the client is still there, to ask again.
+        """
         with self._lock:
-            waiting = [kept.message for kept in self._kept if not kept.heard and kept.message]
-            self._kept = [kept for kept in self._kept if kept.heard]
-            for message in waiting:
-                if "id" in message and "method" in message:
-                    self._send(self._refusal(message, reason))
+            waiting, self._kept = self._kept, [kept for kept in self._kept if kept.heard]
+            for kept in waiting:
+                if not kept.heard and kept.message and {"id", "method"} <= kept.message.keys():
+                    self._send(self._refusal(kept.message, reason))
+            return not self._ended
 
     def readline(self) -> str:
         """The next line for the SDK's server; empty at the end. Its standard input."""
@@ -127,62 +155,91 @@ class Front:
     def _waiting(self) -> bool:
         return self._ended or any(not kept.heard for kept in self._kept)
 
-    def _answered(self, message: Message) -> bool:
-        """Answers a message if that is certain to be right."""
+    def _judged(self, line: str, message: Message | None) -> Kept:
+        """Reads a line as the SDK's server would in the state that it has by then."""
+        if message is None:
+            if line.strip():
+                self._era = "unsure"  # it may be anything, also a handshake
+            return Kept(line, None)
         if "id" not in message or "method" not in message or self._era == "unsure":
-            return False
-        opens = not self._era
+            return Kept(line, message)
+        opens, is_handshake = not self._era, message["method"] == "initialize"
         enveloped = VERSION_KEY in _meta(message)
-        is_handshake = message["method"] == "initialize"
         if opens:
             self._era = "modern" if enveloped and not is_handshake else "handshake"
         if is_handshake:
             version = self._negotiated(message)
+            self._version, self._era = version, self._era if version else "unsure"
         elif (self._era == "modern") != enveloped:
             version = None  # an error, which the SDK words
         else:
             version = _meta(message)[VERSION_KEY] if enveloped else self._version
             if message["method"] == "ping" and not enveloped:
                 version = version or self._data["handshake"][-1]
-        result = self._result(message, version)
-        if is_handshake:
-            self._version, self._era = version, self._era if result else "unsure"
-        if result is None:
+        if not isinstance(version, str) or not self._is_valid(message, version):
+            version = None
+        return Kept(line, message, version, opens)
+
+    def _answered(self, kept: Kept) -> bool:
+        """Answers a message if that is certain to be right."""
+        if kept.message is None or kept.version is None:
             return False
-        if opens or is_handshake:  # the SDK's server has to hear it to be in the same state
-            heard = dict(message, id=self._heard)
+        answer = self._answer(kept.message, kept.version)
+        if answer is None:
+            return False
+        if kept.opens or kept.message["method"] == "initialize":
+            # The SDK's server has to hear it as well, to be in the same state.
+            heard = dict(kept.message, id=self._heard)
             self._kept.append(Kept(json.dumps(heard) + "\n", heard, heard=True))
-        self._send(_response(message["id"], "result", result))
+        self._send(answer)
         return True
 
-    def _negotiated(self, message: Message) -> Optional[str]:
-        """The version of a first handshake; None for one that isn't the first."""
-        if self._era == "modern" or self._version is not None:
+    def _negotiated(self, message: Message) -> str | None:
+        """The version of a first handshake; None for one that isn't the first, or not valid."""
+        known = self._data["handshake"]
+        if self._era == "modern" or self._version or not self._is_valid(message, known[-1]):
             return None
-        params = message.get("params") or {}
-        asked, known = params.get("protocolVersion"), self._data["handshake"]
-        return asked if asked in known else known[-1]
+        asked: str = message["params"]["protocolVersion"]
+        newest: str = known[-1]
+        return asked if asked in known else newest
 
-    def _result(self, message: Message, version: object) -> Optional[Message]:
-        if not isinstance(version, str) or version not in self._data["answers"]:
-            return None
+    def _is_valid(self, message: Message, version: str) -> bool:
+        numbers = self._data["takes"].get(version, {}).get(message["method"])
+        schemas = [self._data["schemas"][number] for number in numbers or ()]
+        return bool(schemas) and all(matches(message, schema, schema) for schema in schemas)
+
+    def _answer(self, message: Message, version: str) -> str | None:
         number = self._data["answers"][version].get(message["method"])
-        if number is None:
+        if number is not None:
+            return _response(message, "result", self._data["results"][number])
+        if message["method"] != "resources/list" or self._resources is None:
             return None
-        schemas = [self._data["schemas"][i] for i in self._data["takes"][version][message["method"]]]
-        result: Message = self._data["results"][number]
-        return result if all(matches(message, schema, schema) for schema in schemas) else None
+        page = self._resources((message.get("params") or {}).get("cursor"))
+        if page is None:
+            return None
+        if page.failure:
+            return _response(message, "error", {"code": INVALID_PARAMS, "message": page.failure})
+        return _response(message, "result", _filled(self._data["pages"][version], page))
 
     def _refusal(self, message: Message, reason: str) -> str:
-        version = _meta(message).get(VERSION_KEY) or self._version
-        results = self._data["refusals"]
-        if message.get("method") == "tools/call" and isinstance(version, str) and version in results:
-            result = json.loads(json.dumps(results[version]).replace(json.dumps(REASON), json.dumps(reason)))
-            return _response(message["id"], "result", result)
-        return _response(message["id"], "error", {"code": INTERNAL_ERROR, "message": reason})
+        version = _meta(message).get(VERSION_KEY, self._version)
+        if message["method"] == "tools/call" and str(version) in self._data["refusals"]:
+            template = json.dumps(self._data["refusals"][version])
+            result = json.loads(template.replace(json.dumps(REASON), json.dumps(reason)))
+            return _response(message, "result", result)
+        return _response(message, "error", {"code": INTERNAL_ERROR, "message": reason})
 
 
-def parsed(line: str) -> Optional[Message]:
+def _filled(template: Message, page: Learned) -> Message:
+    """A list result in the order of fields that the template has."""
+    fields = list(template["resources"][0])
+    items = [{name: item[name] for name in fields} for item in page.items]
+    values = {"resources": items, "nextCursor": page.next_cursor}
+    filled = {name: values.get(name, value) for name, value in template.items()}
+    return {name: value for name, value in filled.items() if value is not None}
+
+
+def parsed(line: str) -> Message | None:
     """The message in a line; None for one that the SDK's parser might read differently."""
     if len(line) > LONGEST_LINE or line.count("{") + line.count("[") > DEEPEST:
         return None
@@ -209,7 +266,7 @@ def _is_id(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _unique(pairs: List[Any]) -> Message:
+def _unique(pairs: list[Any]) -> Message:
     value = dict(pairs)
     if len(value) < len(pairs):
         raise ValueError("a key stands twice")
@@ -225,6 +282,6 @@ def _meta(message: Message) -> Message:
     return meta if isinstance(meta, dict) else {}
 
 
-def _response(id_: object, kind: str, value: Message) -> str:
-    message = {"jsonrpc": "2.0", "id": id_, kind: value}
+def _response(to: Message, kind: str, value: Message) -> str:
+    message = {"jsonrpc": "2.0", "id": to["id"], kind: value}
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")) + "\n"

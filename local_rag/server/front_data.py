@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any, cast
 
 import anyio
@@ -15,9 +17,11 @@ from mcp_types import methods
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
+from local_rag.index.catalog import FileRecord
 from local_rag.server.app import make_server
 from local_rag.server.front import REASON
 from local_rag.server.json_schema import IGNORED, KEYWORDS
+from local_rag.server.resource_list import PAGE_RESOURCES
 from local_rag.tools.toolset import Answer, Toolset
 
 LISTS = ("tools/list", "prompts/list", "resources/templates/list")
@@ -31,22 +35,28 @@ CALL = {"name": "search_corpus", "arguments": {"query": "x"}}
 
 def render() -> dict[str, Any]:
     """The content of `front.json`."""
-    server = make_server(lambda: cast(Toolset, _Refusing()))
+    server = make_server(SampleSource())
     results: list[Any] = []
     schemas: list[Any] = []
     answers: dict[str, dict[str, int]] = {}
     takes: dict[str, dict[str, list[int]]] = {}
+    pages: dict[str, Any] = {}
     refusals: dict[str, Any] = {}
     for version, names in METHODS.items():
-        *given, refusals[version] = _asked(server, version, names)
-        answers[version] = {m: _place(results, r) for m, r in zip(names, given, strict=True)}
+        answered = _asked(server, version, (*names, "resources/list", "tools/call"))
+        pages[version] = answered["resources/list"]
+        del pages[version]["resources"][1:]
+        refusals[version] = answered["tools/call"]
+        answers[version] = {name: _place(results, answered[name]) for name in names}
         takes[version] = {
-            m: [_place(schemas, lean(s)) for s in _schemas(server, version, m)] for m in names
+            name: [_place(schemas, lean(s)) for s in _schemas(server, version, name)]
+            for name in (*names, "resources/list")
         }
     return {
         "handshake": list(HANDSHAKE_PROTOCOL_VERSIONS),
         "answers": answers,
         "takes": takes,
+        "pages": pages,
         "refusals": refusals,
         "results": results,
         "schemas": schemas,
@@ -58,11 +68,31 @@ def as_text(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False, indent=1) + "\n"
 
 
-class _Refusing:
-    """Tools none of which can be called."""
+class SampleSource:
+    """Tools of which none can be called, over an index of more documents than a page lists."""
+
+    def __call__(self) -> Toolset:
+        """The toolset."""
+        return cast(Toolset, self)
 
     def call(self, name: str, arguments: dict[str, Any]) -> Answer:
+        """Why none can be called."""
         return Answer(REASON)
+
+    @property
+    def live(self) -> SampleSource:
+        """The index as a server holds it."""
+        return self
+
+    @contextmanager
+    def use(self) -> Iterator[SimpleNamespace]:
+        """The index for one request."""
+        names = [str(n) for n in range(PAGE_RESOURCES + 1)]
+        files = [
+            FileRecord(n, "root", name, "", "", 0, 0, "", "", "", (), "", {}, ())
+            for n, name in enumerate(names)
+        ]
+        yield SimpleNamespace(catalog=SimpleNamespace(files=lambda: files))
 
 
 def _place(among: list[Any], value: Any) -> int:
@@ -72,8 +102,8 @@ def _place(among: list[Any], value: Any) -> int:
     return among.index(value)
 
 
-def _asked(server: Server, version: str, names: Sequence[str]) -> list[Any]:
-    """The results of these methods, and of a call."""
+def _asked(server: Server, version: str, names: Sequence[str]) -> dict[str, Any]:
+    """The results of these methods."""
     base: dict[str, Any] = {}
     if version in MODERN_PROTOCOL_VERSIONS:
         base["_meta"] = {
@@ -83,13 +113,12 @@ def _asked(server: Server, version: str, names: Sequence[str]) -> list[Any]:
     params = dict.fromkeys(names, base)
     params["initialize"] = {"protocolVersion": version, "capabilities": {}, "clientInfo": CLIENT}
     params["tools/call"] = base | CALL
-    asked = [(method, params[method]) for method in (*names, "tools/call")]
     lines = [
-        json.dumps({"jsonrpc": "2.0", "id": n, "method": method, "params": params})
-        for n, (method, params) in enumerate(asked)
+        json.dumps({"jsonrpc": "2.0", "id": name, "method": name, "params": params[name]})
+        for name in names
     ]
-    answered = {answer["id"]: answer for answer in map(json.loads, exchange(server, lines))}
-    return [answered[n]["result"] for n in range(len(asked))]
+    answers = [json.loads(line) for line in exchange(server, lines)]
+    return {answer["id"]: answer["result"] for answer in answers}
 
 
 def exchange(server: Server, lines: Iterable[str]) -> list[str]:
@@ -97,7 +126,9 @@ def exchange(server: Server, lines: Iterable[str]) -> list[str]:
     wire = _Wire(lines)
 
     async def run() -> None:
-        stdio = stdio_server(stdin=anyio.wrap_file(cast(Any, wire)), stdout=anyio.wrap_file(cast(Any, wire)))
+        stdio = stdio_server(
+            stdin=anyio.wrap_file(cast(Any, wire)), stdout=anyio.wrap_file(cast(Any, wire))
+        )
         async with stdio as (read, write):
             await server.run(read, write, server.create_initialization_options())
 

@@ -6,7 +6,8 @@ interpreters, as the front does.
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from collections.abc import Mapping
+from typing import Any
 
 KEYWORDS = frozenset(
     {"$defs", "$ref", "anyOf", "type", "properties", "required", "additionalProperties"}
@@ -45,7 +46,9 @@ def _is_a(kind: str, value: Any) -> bool:
     return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
-def _has_fields(value: Mapping[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
+def _has_fields(
+    value: Mapping[str, Any], schema: Mapping[str, Any], root: Mapping[str, Any]
+) -> bool:
     known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
     if any(name not in value for name in schema.get("required", ())):
         return False

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from typing import Callable, Iterable
+from collections.abc import Callable, Iterable
 
 from local_rag.server.front import Front, load_data
 from local_rag.server.stdin import take_stdin
@@ -41,19 +41,29 @@ def _loaded(front: Front) -> Callable[[Front], None]:
     """What runs the SDK's server. While that can't be imported, calls are told why."""
     import logging
 
-    from local_rag.server.trouble import check_python, trouble_of
+    from local_rag.server.trouble import trouble_of
 
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     while True:
         try:
-            check_python()
-            from local_rag.server.imports import import_own
-
-            import_own()
-            from local_rag.server.app import run_server
-        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told
+            return _imported(front)
+        except Exception as error:  # noqa: BLE001, PERF203 - whatever it is, the client is told
             front.wait(for_kept=True)
-            front.refuse(trouble_of(error))
-            importlib.invalidate_caches()
-        else:
-            return run_server
+            if not front.refuse(trouble_of(error)):
+                os._exit(0)
+            importlib.invalidate_caches()  # the packages may be installed by the next call
+
+
+def _imported(front: Front) -> Callable[[Front], None]:
+    from local_rag.server.trouble import check_python
+
+    check_python()
+    from local_rag.server.resource_list import early_page
+
+    front.learn(early_page)
+    from local_rag.server.imports import import_own
+
+    import_own()
+    from local_rag.server.app import run_server
+
+    return run_server
