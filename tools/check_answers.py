@@ -31,7 +31,8 @@ from local_rag.cli.streams import prepare_streams, say
 from local_rag.errors import RagError
 from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import OpenIndex
-from local_rag.server.resources import RESOURCE_BYTES, list_resources, read_resource, uri_of
+from local_rag.server.resource_list import uri_of
+from local_rag.server.resources import RESOURCE_BYTES, list_resources, read_resource
 from local_rag.settings import load_settings
 from local_rag.text.sanitize import safe_text
 from local_rag.text.trim import json_size

@@ -7,34 +7,25 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import mcp_types as types
 
-from local_rag.errors import BadArgument, DocumentNotFound
+from local_rag.errors import DocumentNotFound
 from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import LiveIndex, OpenIndex
 from local_rag.reading.find import DocumentName, display_name
 from local_rag.reading.freshness import state_of
 from local_rag.reading.paging import Place, place_of
+from local_rag.server.resource_list import FRAME_BYTES, URI_SCHEME, resource_page, uri_of
 from local_rag.text.sanitize import format_call, one_line, safe_text
 from local_rag.text.trim import fit_prefix, json_size, shorten
-from local_rag.tools.answer import display_title
-from local_rag.tools.answer_size import ANSWER_BYTES, LARGEST_ANSWER_BYTES, TITLE_BYTES
+from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
 from local_rag.tools.get_file import banner
 
-URI_SCHEME = "corpus://"
 TEMPLATE = "corpus://{root}/{+path}"
-PAGE_RESOURCES = 50  # resources in one answer, of LARGEST bytes
 RESOURCE_BYTES = 100_000  # bytes of one resource, which a person picks to have it whole
 MOST_COMPLETIONS = 50  # names offered for what was typed, in ANSWER bytes
-NAME_BYTES = 1_000  # bytes of a resource's name, which is for people; its URI is whole
-FRAME_BYTES = 250  # bytes of a list, or of a resource's place and banner, beside what is in it
-
-
-def uri_of(root: str, path: str) -> str:
-    """The URI of a document; everything but letters, digits and `/` is percent-encoded."""
-    return f"{URI_SCHEME}{quote(root, safe='')}/{quote(path, errors='replace')}"
 
 
 def document_of_uri(index: OpenIndex, uri: str) -> FileRecord:
@@ -60,30 +51,9 @@ def list_resources(live: LiveIndex, cursor: str | None) -> types.ListResourcesRe
         BadArgument: the cursor belongs to no document of this list.
     """
     with live.use() as index:
-        return _page(index, cursor)
-
-
-def _page(index: OpenIndex, cursor: str | None) -> types.ListResourcesResult:
-    files = [file for file in index.catalog.files() if file.lifecycle != "superseded"]
-    first = 0
-    if cursor:
-        places = [place for place, file in enumerate(files) if str(file.number) == cursor]
-        if not places:
-            raise BadArgument("The cursor is not one of this list.", "Start again without it.")
-        first = places[0] + 1
-    page: list[types.Resource] = []
-    room = LARGEST_ANSWER_BYTES - FRAME_BYTES
-    for file in files[first : first + PAGE_RESOURCES]:
-        added = _resource(file)
-        room -= json_size(added.model_dump(mode="json", by_alias=True, exclude_none=True)) + 2
-        if room < 0 and page:
-            break
-        page.append(added)
-    last = first + len(page)
-    return types.ListResourcesResult(
-        resources=page,
-        next_cursor=str(files[last - 1].number) if last < len(files) else None,
-    )
+        page = resource_page(index.catalog.files(), cursor)
+    resources = [types.Resource.model_validate(fields) for fields in page.resources]
+    return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 
 
 def list_templates() -> types.ListResourceTemplatesResult:
@@ -175,13 +145,3 @@ def _goes_on(name: DocumentName, typed: str) -> bool:
     begun, path = unicodedata.normalize("NFC", typed).casefold(), name[1].casefold()
     starts = (path, f"{name[0].casefold()}:{path}", path.rpartition("/")[2])
     return any(start.startswith(begun) for start in starts)
-
-
-def _resource(file: FileRecord) -> types.Resource:
-    return types.Resource(
-        uri=uri_of(file.root, file.path),
-        name=shorten(display_name((file.root, file.path)), NAME_BYTES),
-        title=display_title(file),
-        mime_type="text/plain",
-        size=file.size,
-    )

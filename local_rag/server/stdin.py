@@ -1,7 +1,7 @@
-"""The server's standard input, with what would make the SDK drop a request repaired.
+r"""The server's standard input, with what would make the SDK drop a request repaired.
 
-A lone surrogate escape (`"\ud800"`, which JavaScript clients can send) is no Unicode: the SDK's
-parser refuses the whole line and the client waits for ever. It becomes U+FFFD here.
+A lone surrogate escape (`"\ud800"`, which JavaScript clients can send) is not Unicode:
+the SDK's parser refuses the whole line and the client waits forever. It becomes U+FFFD here.
 """
 
 from __future__ import annotations

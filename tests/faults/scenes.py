@@ -12,7 +12,7 @@ from local_rag.cli import ingest as commands
 from local_rag.errors import NoIndexYet
 from local_rag.index.snapshots import Store
 from local_rag.ingest.base_snapshot import load_base_snapshot
-from local_rag.server.app import serve
+from local_rag.server.start import serve
 from tests.conftest import Corpus
 from tests.faults.forked import Piped, Run, finished
 from tests.faults.killed_ingest import killed_ingest

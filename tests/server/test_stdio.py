@@ -17,7 +17,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from local_rag.index.snapshots import Store
-from local_rag.server.app import UNHEARD
+from local_rag.server.stdout import UNHEARD
 from local_rag.settings import PROJECT_DIR
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Writes local_rag/data/front.json, from which the server answers a client's first messages.
+
+Run it whenever a tool's description or schema, a prompt, the instructions or the SDK has changed.
+`--check` writes nothing; it exits 1 if the file is stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from local_rag.server.front import DATA
+from local_rag.server.front_data import as_text, render
+
+
+def main(arguments: list[str]) -> int:
+    """Returns the exit code."""
+    text = as_text(render())
+    if arguments == ["--check"]:
+        if DATA.is_file() and DATA.read_text(encoding="utf-8") == text:
+            return 0
+        print(f"{DATA.name} is stale; run: python tools/build_front.py", file=sys.stderr)
+        return 1
+    DATA.write_text(text, encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
