@@ -15,7 +15,7 @@ import os
 import tomllib
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -47,7 +47,7 @@ class Settings(BaseModel):
     corpus_dir: Annotated[
         tuple[str, ...],
         Field(description=f"folders, joined with '{os.pathsep}' or, in the file, as a list"),
-    ] = ("./sample-corpus",)
+    ] = ()
     store_dir: Annotated[Path, Field(description="a folder")] = Path("~/.local-rag-mcp/store")
     embedder: Annotated[
         Literal["auto", "ollama", "builtin", "none"],
@@ -73,13 +73,15 @@ class Settings(BaseModel):
     @classmethod
     def _split_folders(cls, value: object) -> object:
         if isinstance(value, str):
-            return tuple(part for part in value.split(os.pathsep) if part.strip())
+            value = [part for part in value.split(os.pathsep) if part.strip()]
+        if value == []:  # set, but to nothing
+            raise ValueError
         return value
 
     @field_validator("corpus_dir")
     @classmethod
-    def _at_least_one_folder(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        if not value or not all(folder.strip() for folder in value):
+    def _no_empty_folder(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(folder.strip() for folder in value):
             raise ValueError
         for folder in value:
             resolve_path(Path(folder))
@@ -118,7 +120,7 @@ class Settings(BaseModel):
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """The corpus folders in order, each with a name of its own.
+        """The corpus folders in order, each with a name of its own; none if none is set.
 
         A folder's name is its last path part; folders that share one get a short hash of their
         path behind it, so that their order in the setting doesn't matter.
@@ -168,15 +170,18 @@ def load_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Settings
         SettingsError: an option is unknown, malformed or contradicts another.
     """
     if os.environ.get("RAG_CONFIG") and not config_file().is_file():
-        raise SettingsError(f"RAG_CONFIG names {config_file()}, which is no file.", "Correct it.")
+        what = f"RAG_CONFIG points to {config_file()}, which is not a file."
+        raise SettingsError(what, "Name a TOML file, or unset RAG_CONFIG.")
     try:
-        settings = Settings.model_validate(_from_file() | _from_environment() | dict(changes))
+        known = {k: v for k, v in _from_file().items() if k in Settings.model_fields}
+        settings = Settings.model_validate(known | _from_environment() | dict(changes))
     except ValidationError as error:
         raise complaint(error.errors()[0], _takes(), config_file()) from None
     except UnicodeDecodeError:
         raise SettingsError(f"{config_file()} is not UTF-8.", "Save it as UTF-8.") from None
     except ValueError as error:  # tomllib.TOMLDecodeError
-        raise SettingsError(f"{config_file()} is not valid TOML: {error}.", "Correct it.") from None
+        what = f"{config_file()} is not valid TOML: {error}."
+        raise SettingsError(what, 'A line looks like: corpus_dir = ["~/notes"]') from None
     check_roots(settings.roots)
     check_store(settings.store_dir, settings.roots)
     return settings
@@ -203,7 +208,7 @@ def _from_file() -> dict[str, Any]:
         return {}
     except OSError as error:
         what = f"{config_file()} cannot be read ({error.strerror})."
-        raise SettingsError(what, "Correct it.") from None
+        raise SettingsError(what, "Make it a readable file, or remove it.") from None
 
 
 def _from_environment() -> dict[str, str]:
@@ -248,23 +253,55 @@ def check_store(store: Path, roots: tuple[Root, ...]) -> None:
             raise SettingsError(what, "Give the store a folder of its own.")
 
 
-def unknown_variables() -> list[str]:
-    """Environment variables that start with RAG_ and mean nothing here, such as a misspelt one."""
-    known = {f"RAG_{name.upper()}" for name in Settings.model_fields} | {"RAG_CONFIG"}
-    return sorted(name for name in os.environ if name.startswith("RAG_") and name not in known)
+def unknown_settings() -> list[str]:
+    """A line for each key of the file and each RAG_ variable that means nothing here.
+
+    They are ignored rather than refused: another version of this program may know them.
+    """
+    fields = list(Settings.model_fields)
+    variables = [*(f"RAG_{name.upper()}" for name in fields), "RAG_CONFIG"]
+    found = [f"Unknown setting {key!r} in {config_file()} ignored. {_near(key, fields)}"
+             for key in _keys_of_file() if key not in fields]  # fmt: skip
+    strangers = sorted(n for n in os.environ if n.startswith("RAG_") and n not in variables)
+    return found + [f"Unknown variable {n} ignored. {_near(n, variables)}" for n in strangers]
+
+
+def _keys_of_file() -> list[str]:
+    try:
+        return list(_from_file())
+    except (SettingsError, ValueError):  # load_settings says what is wrong with the file
+        return []
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    """What may have been meant by a name: "Model" and "RAG_MODEL" are near "model"."""
+    written = name if name.startswith("RAG_") and known[0].startswith("RAG_") else _plain(name)
+    near = difflib.get_close_matches(written, known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
+
+
+def _plain(name: str) -> str:
+    return name.lower().removeprefix("rag_")
+
+
+def require_roots(settings: Settings) -> None:
+    """Refuses settings that name no corpus folder.
+
+    Raises:
+        SettingsError: none is set.
+    """
+    if not settings.roots:
+        what = "No documents are configured."
+        remedy = f"Set corpus_dir in {config_file()}, or RAG_CORPUS_DIR. To try it first: make demo"
+        raise SettingsError(what, remedy)
 
 
 SHOWN_CHARS = 60  # characters shown of a value
 
 
 def complaint(fault: Mapping[str, Any], takes: Mapping[str, str], config: Path) -> SettingsError:
-    """The error for one of pydantic's findings; `takes` says of each setting what it may be."""
-    given = str(fault["loc"][0]) if fault["loc"] else ""
-    name = given.lower().removeprefix("rag_")
-    if name not in takes or fault["type"] == "extra_forbidden":  # the latter: RAG_MODEL in a file
-        near = difflib.get_close_matches(name, takes, n=1)
-        remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(takes)}."
-        return SettingsError(f"{config} has {given!r}, which is no setting.", remedy)
+    """The error for one of pydantic's findings; `takes` says what each setting may be."""
+    name = str(fault["loc"][0])
     variable = variable_of(name)
     if variable:
         where, value = variable, os.environ[variable]
@@ -281,6 +318,6 @@ def variable_of(name: str) -> str | None:
     return next((key for key in sorted(os.environ, reverse=True) if key.upper() in names), None)
 
 
-def set_by(name: str, config: Path) -> str:
-    """What sets a setting, to be named in an error."""
-    return variable_of(name) or f"{name} in {config}"
+def set_by(name: str, config: Path | None = None) -> str:
+    """Where a setting is set, to be named in an error: its variable, or its key in the file."""
+    return variable_of(name) or f"{name} in {config or config_file()}"

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from local_rag.cli.exit_codes import NOTHING_DONE
+from local_rag.cli.ingest import main
 from local_rag.errors import SettingsError
-from local_rag.settings import PROJECT_DIR, load_settings, unknown_variables, variable_of
+from local_rag.settings import PROJECT_DIR, load_settings, unknown_settings, variable_of
 
 
 def test_the_defaults_need_no_setting(tmp_path: Path) -> None:
     settings = load_settings()
     assert settings.embedder == "auto"
     assert settings.store_dir == tmp_path / "home" / ".local-rag-mcp" / "store"
-    assert [root.path for root in settings.roots] == [PROJECT_DIR / "sample-corpus"]
+    assert settings.roots == ()
 
 
 def test_relative_folders_are_the_projects_and_not_the_working_directorys(
@@ -82,7 +84,7 @@ def test_languages_are_a_list_of_codes(monkeypatch: pytest.MonkeyPatch) -> None:
         ("RAG_BUILTIN_MODEL_DIR", "", "RAG_BUILTIN_MODEL_DIR is ''. It takes a folder with"),
         ("RAG_SECRETS", "x" * 999, f"RAG_SECRETS is '{'x' * 59}.... It takes warn or skip."),
         ("RAG_LANGUAGES", "en,xx", "RAG_LANGUAGES is 'en,xx'. It takes codes such as en,ru, of th"),
-        ("RAG_CONFIG", "/no/such/file", "RAG_CONFIG names /no/such/file, which is no file"),
+        ("RAG_CONFIG", "/no/such/file", "RAG_CONFIG points to /no/such/file, which is not a file"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_it(
@@ -98,23 +100,6 @@ def test_a_bad_value_is_one_line_that_names_it(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "corpus_dri = 'x'",
-            "FILE has 'corpus_dri', which is no setting. Did you mean corpus_dir?",
-        ),
-        (
-            "RAG_CORPUS_DIR = '/x'",
-            "FILE has 'RAG_CORPUS_DIR', which is no setting. Did you mean corpus_dir?",
-        ),
-        (
-            "rag_corpus_dir = '/x'",
-            "FILE has 'rag_corpus_dir', which is no setting. Did you mean corpus_dir?",
-        ),
-        ("Model = 'x'", "FILE has 'Model', which is no setting. Did you mean model?"),
-        (
-            "zzz = 1",
-            "FILE has 'zzz', which is no setting. There are: corpus_dir, store_dir, embedder",
-        ),
         ("corpus_dir = ['a', 3]", "corpus_dir in FILE has the entry 3. It takes folders, joined"),
         ("corpus_dir = []", "corpus_dir in FILE is []. It takes folders"),
         ("corpus_dir = ['']", "corpus_dir in FILE is ['']. It takes folders"),
@@ -220,7 +205,43 @@ def test_a_corpus_beside_the_index_in_the_stores_folder_is_none_of_its_own(
 
 def test_a_misspelt_variable_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_CORPUS", "x")
-    assert unknown_variables() == ["RAG_CORPUS"]
+    assert unknown_settings() == [
+        "Unknown variable RAG_CORPUS ignored. Did you mean RAG_CORPUS_DIR?"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("corpus_dri", "Did you mean corpus_dir?"),
+        ("RAG_CORPUS_DIR", "Did you mean corpus_dir?"),
+        ("rag_corpus_dir", "Did you mean corpus_dir?"),
+        ("Model", "Did you mean model?"),
+        ("zzz", "There are: corpus_dir, store_dir, embedder, model, ollama_host, "),
+    ],
+)
+def test_a_key_that_another_version_may_know_is_ignored_and_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, key: str, hint: str
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(f"{key} = 'x'\nembedder = 'none'\n", encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    assert load_settings().embedder == "none"
+    (line,) = unknown_settings()
+    assert line.startswith(f"Unknown setting {key!r} in {config} ignored. {hint}")
+
+
+def test_an_ingest_without_a_corpus_says_what_to_set_and_touches_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main([]) == NOTHING_DONE
+    said = capsys.readouterr().err.splitlines()[-1]
+    config = tmp_path / "home" / ".local-rag-mcp" / "config.toml"
+    assert said == (
+        f"error: No documents are configured. Set corpus_dir in {config}, or RAG_CORPUS_DIR. "
+        "To try it first: make demo"
+    )
+    assert not (tmp_path / "home" / ".local-rag-mcp" / "store" / "CURRENT").exists()
 
 
 def test_ollamas_own_variable_counts_where_ours_is_not_set(

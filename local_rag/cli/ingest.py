@@ -15,6 +15,15 @@ from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 
+from local_rag.cli.exit_codes import (
+    INGEST,
+    INTACT,
+    NOTHING_DONE,
+    PROBLEMS,
+    REPORT_LOST,
+    VERIFY,
+    spelled,
+)
 from local_rag.cli.log_file import log_to_store
 from local_rag.cli.progress import ProgressDisplay
 from local_rag.cli.streams import say
@@ -23,23 +32,30 @@ from local_rag.errors import OutputLost, RagError
 from local_rag.index.snapshots import Store
 from local_rag.ingest.report import Options, Report
 from local_rag.ingest.run import run_ingest
-from local_rag.settings import Settings, load_settings, unknown_variables
+from local_rag.settings import Settings, load_settings, unknown_settings
 from local_rag.text.sanitize import one_line
 
 log = logging.getLogger(__name__)
 ABOUT = (
-    "Brings the index up to date with your documents. It is safe at any moment, also while "
-    "servers answer; only what has changed is embedded."
+    "Brings the index up to date with your documents. Safe at any moment, even while servers "
+    "answer; only what has changed is embedded."
 )
-EPILOG = (
-    "exit codes: 0 all indexed; 1 finished, some files skipped or failed; 2 nothing done; "
-    "3 finished, but the report could not be printed"
-)
-REPORT_LOST = 3
+OPTIONS = {
+    "--rebuild": "build the index from scratch, perhaps with another embedder; readers keep the "
+    "old one until it is done",
+    "--verify": "check the whole index, and change nothing",
+    "--repair": "rebuild the index with its own embedder, from what is already embedded",
+    "--dry-run": "say what would be done, and do nothing",
+    "--allow-empty": "let an emptied folder remove its documents, or other folders replace the "
+    "whole index",
+    "--json": "print the report as JSON",
+    "--verbose": "name every file, and log more",
+}
+EPILOG = f"exit codes: {spelled(INGEST)}. With --verify: {spelled(VERIFY)}."
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one ingest and answers its exit code."""
+    """Runs one ingest and returns its exit code."""
     os.umask(0o077)  # the store holds people's documents: nobody else may read it
     options = make_parser().parse_args(arguments)
     shown = logging.StreamHandler()
@@ -55,11 +71,11 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _ingested(options: argparse.Namespace) -> int:
-    """Does what the options say, tells what came of it, and answers the exit code."""
+    """Does what the options say, prints the outcome, and returns the exit code."""
     try:
         settings = load_settings()
-        for name in unknown_variables():
-            _say(f"warning: {name} is no setting")
+        for line in unknown_settings():
+            _say(f"warning: {line}")
         if options.verify:
             return _verified(settings, options.json)
         report = _run(settings, options)
@@ -68,7 +84,7 @@ def _ingested(options: argparse.Namespace) -> int:
     except RagError as error:
         return _failed(str(error), options.json)
     except KeyboardInterrupt:
-        return _failed("Stopped. What is embedded is kept; run it again.", options.json)
+        return _failed("Stopped. Finished embeddings are kept; run it again.", options.json)
     except Exception as error:  # the outermost edge: a scheduler reads exit code and last line
         log.debug("the failure in full", exc_info=True)
         return _failed(f"Unexpected failure: {error!r}. Nothing was published.", options.json)
@@ -109,38 +125,29 @@ def _verified(settings: Settings, as_json: bool) -> int:
     from local_rag.index.verify import verify  # opens Chroma
 
     verdict = verify(Store(settings.store_dir))
-    exit_code = int(bool(verdict.findings))
+    exit_code = PROBLEMS if verdict.findings else INTACT
     if as_json:
         say(json.dumps(asdict(verdict) | {"exit_code": exit_code}, ensure_ascii=False))
         return exit_code
     for finding in verdict.findings:
         say(one_line(finding))
-    say("to mend it: ingest.py --repair" if exit_code else "the index is whole")
+    say("To repair it: ingest.py --repair" if exit_code else "The index is intact.")
     if rest := verdict.files - verdict.compared:
-        say(f"{rest} of {verdict.files} files not compared: changed since, or not plain text")
+        say(f"{rest} of {verdict.files} files not compared: changed since then, or not plain text")
     return exit_code
 
 
 def make_parser() -> argparse.ArgumentParser:
     """The parser of its options."""
     parser = argparse.ArgumentParser("ingest.py", description=ABOUT, epilog=EPILOG)
-    parser.add_argument("--rebuild", action="store_true", help="build the index anew, perhaps with "
-                        "another embedder; readers keep the old one until it is done")  # fmt: skip
-    parser.add_argument("--verify", action="store_true", help="look through the whole index and "
-                        "change nothing; 0: it is whole, 1: it is not")  # fmt: skip
-    parser.add_argument("--repair", action="store_true", help="build the index anew from what is "
-                        "embedded already, with the embedder that it has")  # fmt: skip
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, do nothing")
-    parser.add_argument("--allow-empty", action="store_true", help="let a folder that has become "
-                        "empty remove its documents from the index")  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print the whole report as JSON")
-    parser.add_argument("--verbose", action="store_true", help="name every file, log more")
+    for option, text in OPTIONS.items():
+        parser.add_argument(option, action="store_true", help=text)
     return parser
 
 
 def _failed(message: str, as_json: bool) -> int:
     if as_json:
         with suppress(OutputLost):  # the line below says more
-            say(json.dumps({"error": message, "exit_code": 2}, ensure_ascii=False))
+            say(json.dumps({"error": message, "exit_code": NOTHING_DONE}, ensure_ascii=False))
     _say(f"error: {message}")
-    return 2
+    return NOTHING_DONE

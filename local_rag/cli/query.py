@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from local_rag.cli.exit_codes import ANSWERED, FAILED, NO_MATCH, TERMINAL, spelled
 from local_rag.cli.streams import say
 from local_rag.errors import OutputLost, RagError
 
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from local_rag.tools.toolset import Answer
 
 ABOUT = "Searches and reads your indexed documents, and says how fresh the index is."
-EPILOG = "exit codes: 0 answered; 1 nothing fits; 2 failed, and the last line says what to do"
+EPILOG = f"exit codes: {spelled(TERMINAL)}"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs one command and answers its exit code."""
+    """Runs one command and returns its exit code."""
     options = vars(make_parser().parse_args(arguments))
     tool, as_json = options.pop("tool"), options.pop("json")
     logging.basicConfig(level=logging.ERROR)
@@ -45,8 +46,8 @@ def main(arguments: Sequence[str]) -> int:
         failed = True
         print(f"error: {error}", file=sys.stderr)
     if failed:
-        return 2
-    return 1 if structured and structured.get("hits") == [] else 0
+        return FAILED
+    return NO_MATCH if structured and structured.get("hits") == [] else ANSWERED
 
 
 def _called(tool: str, arguments: dict[str, Any]) -> Answer:
@@ -65,10 +66,10 @@ def make_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     search = _command(commands, "search", "search_corpus", "search the indexed documents")
     search.add_argument("query")
-    search.add_argument("--limit", type=int, help="how many hits at most")
+    search.add_argument("--limit", type=int, help="maximum number of hits")
     search.add_argument("--mode", choices=("hybrid", "semantic", "keyword"))
-    search.add_argument("--root", help="only documents of this root")
-    search.add_argument("--path", help="only paths that fit this glob")
+    search.add_argument("--root", help="only documents in this root")
+    search.add_argument("--path", help="only paths matching this glob")
     _command(commands, "status", "corpus_status", "say how fresh the index is")
     get = _command(commands, "get", "get_file", "read an indexed document")
     get.add_argument("path")

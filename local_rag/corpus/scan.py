@@ -14,7 +14,7 @@ from local_rag.corpus.skipped import SkipKind, SkippedFile
 from local_rag.corpus.walk import FoundFile, WalkScope, walk
 from local_rag.documents.formats.registry import HEAVY
 from local_rag.errors import CorpusUnavailable, PathRefused
-from local_rag.settings import Root
+from local_rag.settings import Root, set_by
 
 
 class FileVersion(NamedTuple):
@@ -67,7 +67,7 @@ def _listing(root: Root, scope: WalkScope) -> Iterable[FoundFile | SkippedFile]:
         yield from walk(root, scope)
     except OSError as error:
         what = f"The corpus folder {root.path} cannot be read ({error.strerror})."
-        remedy = "Mount the disk, or set RAG_CORPUS_DIR to a folder that exists."
+        remedy = f"Mount the disk, or change {set_by('corpus_dir')} to a folder that exists."
         raise CorpusUnavailable(what, remedy) from error
 
 

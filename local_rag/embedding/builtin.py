@@ -160,7 +160,10 @@ def load_tokenizer(folder: Path | None):  # type: ignore[no-untyped-def]
         return tokenizer
     vocabulary = VOCABULARY if folder is None else folder / "vocab.txt"
     if not vocabulary.is_file():
-        raise EmbedderAway(f"{folder} has no tokenizer.json or vocab.txt.", "Correct the folder.")
+        raise EmbedderAway(
+            f"{folder} has no tokenizer.json or vocab.txt.",
+            "Name a folder with model.onnx and one of these.",
+        )
     return _wordpiece(vocabulary)
 
 

@@ -97,7 +97,9 @@ class OllamaEmbedder:
             )
         except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
             what = f"Ollama at {self._host} cannot be reached this way: {error}."
-            raise SettingsError(what, "Correct the proxy variables or SSL_CERT_FILE.") from error
+            raise SettingsError(
+                what, "Unset or fix the proxy variables and SSL_CERT_FILE."
+            ) from error
         self._identity: EmbedderIdentity | None = None
 
     @property

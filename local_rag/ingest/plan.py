@@ -13,7 +13,7 @@ from local_rag.index.catalog import CatalogEntry
 from local_rag.index.manifest import NONE_SET_ASIDE, RootState, SetAside, set_aside
 from local_rag.index.snapshots import Snapshot
 from local_rag.ingest.base_snapshot import BaseSnapshot
-from local_rag.settings import Root
+from local_rag.settings import Root, set_by
 
 Change = Literal["new", "changed", "renamed"]
 OUTDATED = "An earlier version of this program wrote the index, so it is rebuilt."
@@ -121,7 +121,7 @@ def _is_unreadable(entry: CatalogEntry, unreadable: Sequence[SkippedFile]) -> bo
 def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None:
     """Refuses to replace the whole index with other folders.
 
-    A run without the settings of the run before would replace notes with the sample corpus.
+    A run without the settings of the run before would replace one corpus with another.
 
     Raises:
         CorpusUnavailable: no root of this run is one from which the index has documents.
@@ -130,7 +130,8 @@ def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None
     if had and not set(had) & {str(root.path) for root in roots}:
         folders = ", ".join(str(root.path) for root in roots)
         built_from = ", ".join(had)
-        what = f"The index was built from {built_from}, but RAG_CORPUS_DIR lists only {folders}."
+        where = set_by("corpus_dir")
+        what = f"The index was built from {built_from}, but {where} lists only {folders}."
         remedy = "Fix the setting, or pass --allow-empty to replace the whole index."
         raise CorpusUnavailable(what, remedy)
 
@@ -152,5 +153,5 @@ def check_roots_present(
     if not present:
         folders = ", ".join(str(root.path) for root in roots)
         what = f"{folders} holds no documents."
-        remedy = "Set RAG_CORPUS_DIR to a folder of documents, or pass --allow-empty."
+        remedy = f"Set {set_by('corpus_dir')} to a folder of documents, or pass --allow-empty."
         raise CorpusUnavailable(what, remedy)

@@ -23,7 +23,7 @@ from local_rag.ingest.recipe import manifest_of, recipe_of, says_the_same
 from local_rag.ingest.report import Options, Progress, Report
 from local_rag.ingest.snapshot_writer import SnapshotWriter
 from local_rag.ingest.store_disk import store_warnings, writing
-from local_rag.settings import Settings
+from local_rag.settings import Settings, require_roots
 
 
 def run_ingest(settings: Settings, options: Options, progress: Progress) -> Report:
@@ -32,6 +32,7 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     Raises:
         RagError: nothing was done; the live snapshot is as it was.
     """
+    require_roots(settings)
     store = Store(settings.store_dir)
     snapshots = SnapshotWriter(store)
     with nullcontext() if options.dry_run else snapshots.lock(), writing(store.path):

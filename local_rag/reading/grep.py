@@ -84,7 +84,7 @@ def _expression(pattern: str, case_sensitive: bool) -> Spans:
         reason = error.args[0] if error.args else ""
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         what = f"The pattern is no RE2 expression: {said.replace('(?m)', '', 1)}."
-        raise BadArgument(what, "Correct it, or search without regex.") from None
+        raise BadArgument(what, "Fix the expression, or search without regex.") from None
 
     # RE2 works on UTF-8, and its wrapper makes that of a text anew at every search. `\C` is a byte.
     def spans(text: str) -> Iterator[tuple[int, int]]:

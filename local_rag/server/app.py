@@ -27,7 +27,7 @@ from local_rag.server.front import Front
 from local_rag.server.imports import import_others
 from local_rag.server.resource_list import error_line
 from local_rag.server.schemas import listed_tools
-from local_rag.settings import load_settings
+from local_rag.settings import load_settings, unknown_settings
 from local_rag.tools.toolset import Answer, Toolset, open_toolset
 
 log = logging.getLogger(__name__)
@@ -167,7 +167,10 @@ class LazyToolset:
             SettingsError: the settings have to be mended first.
         """
         with self._lock:
-            self._tools = self._tools or open_toolset(load_settings())
+            if self._tools is None:
+                self._tools = open_toolset(load_settings())
+                for line in unknown_settings():
+                    log.warning(line)
             return self._tools
 
 

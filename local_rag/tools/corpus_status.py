@@ -267,9 +267,9 @@ def _notices(index: OpenIndex, settings: Settings, found: Drift) -> list[str]:
     if len(states) > MOST_LISTED:
         notices.append(f"{len(states) - MOST_LISTED} more roots are not listed.")
     notices += [
-        f"{root.path} is no longer in RAG_CORPUS_DIR; the next ingest removes its documents."
+        f"{root.path} is no longer configured; the next ingest removes its documents."
         for root in states[:MOST_LISTED]
-        if Path(root.path) not in configured
+        if configured and Path(root.path) not in configured
     ]
     if found.unreadable:
         notices.append(f"These roots cannot be read now: {', '.join(found.unreadable)}.")

@@ -35,7 +35,7 @@ def test_an_ingest_that_is_stopped_is_one_line_and_valid_json(
 
     ollama.before_embed = stop
     output, errors = process.communicate(timeout=60)
-    said = "Stopped. What is embedded is kept; run it again."
+    said = "Stopped. Finished embeddings are kept; run it again."
     assert process.returncode == 2
     assert json.loads(output) == {"error": said, "exit_code": 2}
     assert errors.splitlines()[-1] == f"error: {said}"

@@ -107,4 +107,4 @@ def test_nothing_is_said_into_a_file_of_the_store(corpus: Corpus) -> None:
     corpus.write("b.md", b"\0\1")  # is told on standard error, which is closed
     found = done(["ingest.py", "--verbose"], "<&- >&- 2>&-")
     assert found.returncode == 1
-    assert done(FINDINGS, "").stdout == b"the index is whole\n"
+    assert done(FINDINGS, "").stdout == b"The index is intact.\n"

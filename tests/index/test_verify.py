@@ -43,7 +43,7 @@ def sum_again(store: Store) -> None:
 def test_a_whole_index_has_no_findings(built: Store, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify(built) == Verdict((), files=2, compared=2)
     assert main(["--verify"]) == 0
-    assert capsys.readouterr().out == "the index is whole\n"
+    assert capsys.readouterr().out == "The index is intact.\n"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_file_that_is_another_by_now_tells_nothing_about_the_index(
     corpus.write("b.md", "other")
     assert main(["--verify"]) == 0
     assert capsys.readouterr().out == (
-        "the index is whole\n3 of 3 files not compared: changed since, or not plain text\n"
+        "The index is intact.\n3 of 3 files not compared: changed since then, or not plain text\n"
     )
 
 

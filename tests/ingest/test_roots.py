@@ -16,7 +16,7 @@ from local_rag.index.manifest import RootState
 from local_rag.index.snapshots import Store
 from local_rag.ingest.report import Options, Report
 from local_rag.ingest.run import run_ingest
-from local_rag.settings import Settings, load_settings
+from local_rag.settings import Settings, load_settings, set_by
 from local_rag.tools.search_corpus import SearchArguments, search_corpus
 from local_rag.tools.tool import Sources
 from local_rag.tools.toolset import Toolset
@@ -131,7 +131,7 @@ def test_other_folders_than_all_that_the_index_is_of_stop_the_run(place: Place) 
         place.ingest(other)
     had = f"{place.work}, {place.home}"
     assert str(caught.value) == (
-        f"The index was built from {had}, but RAG_CORPUS_DIR lists only {other}. "
+        f"The index was built from {had}, but {set_by('corpus_dir')} lists only {other}. "
         "Fix the setting, or pass --allow-empty to replace the whole index."
     )
     assert place.found("zebra") == [("home", "plan.md"), ("work", "plan.md")]

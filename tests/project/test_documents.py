@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from local_rag.cli.exit_codes import INGEST, TERMINAL, VERIFY, spelled
 from local_rag.cli.ingest import make_parser as ingest_parser
 from local_rag.cli.query import make_parser as query_parser
 from local_rag.settings import PROJECT_DIR, Settings
@@ -55,6 +56,20 @@ def test_every_command_of_the_terminal_is_in_the_reference_with_its_options() ->
     named = {name: set(re.findall(r"--[a-z-]+", options)) for name, options in rows}
     commands = commands_of(query_parser())
     assert named == {name: options_of(p) - {"--json"} for name, p in commands.items()}
+
+
+def test_the_exit_codes_are_those_of_the_code_and_of_the_help() -> None:
+    rows = re.findall(r"(?m)^\| `([^`]+)` \| (\d) \| ([^|]+) \|", section("Exit codes"))
+    tables = {"ingest.py": INGEST, "ingest.py --verify": VERIFY, "python -m local_rag": TERMINAL}
+    assert rows == [
+        (command, str(code), meaning)
+        for command, codes in tables.items()
+        for code, meaning in codes.items()
+    ]
+    epilogs = ingest_parser().epilog or "", query_parser().epilog or ""
+    assert spelled(INGEST) in epilogs[0]
+    assert spelled(VERIFY) in epilogs[0]
+    assert spelled(TERMINAL) in epilogs[1]
 
 
 def test_every_setting_is_in_the_reference() -> None:
