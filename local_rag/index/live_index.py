@@ -41,9 +41,9 @@ class OpenIndex:
     mark: FileMark = None
 
     @property
-    def first_notices(self) -> list[str]:
-        """The notice as a list of its own, to be added to; empty if there is none."""
-        return [self.notice] if self.notice else []
+    def first_notices(self) -> tuple[str, ...]:
+        """The notice, if there is one, for an answer to begin with."""
+        return (self.notice,) if self.notice else ()
 
     @property
     def is_as_it_was(self) -> bool:
@@ -136,7 +136,9 @@ class LiveIndex:
         try:
             yield lease.index
             if not lease.index.is_as_it_was:
-                raise IndexUnreadable("The index was written to while it was read.", "Ask again.")
+                raise IndexUnreadable(
+                    "The index changed while this request was reading it.", "Retry."
+                )
         except IndexUnreadable:  # damaged while it was open: the next request looks again
             with self._lock:
                 if lease is self._lease:

@@ -1,7 +1,4 @@
-"""A query to passages, over one open snapshot: both arms, fused, merged, cut to what answers.
-
-Leaves out how hits are shown (`tools`) and writes nothing.
-"""
+"""From a query to passages over one open snapshot: both arms, fused, merged, cut to excerpts."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ import numpy as np
 from local_rag.embedding.base import Vector
 from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import EmbedderAway, EmbedderChanged, IndexUnreadable, TextRejected
-from local_rag.index import keyword_index
 from local_rag.index.catalog import FileRecord
+from local_rag.index.keyword_index import KeywordMatch, search_keywords
 from local_rag.index.live_index import OpenIndex
 from local_rag.search.filters import Filters, Selection, passing, selection_of
 from local_rag.search.fusion import SEMANTIC_WEIGHTS, Fused, fuse
@@ -67,9 +64,9 @@ class Hit:
 
 @dataclass(frozen=True)
 class SearchOutcome:
-    """Hits, best first, and in one line each what limits them.
+    """Hits, best first, and notices about what limits them, one line each.
 
-    `more` counts the chunks that match and are neither shown nor weak.
+    `more` counts the matching chunks that are neither shown nor weak.
     """
 
     hits: tuple[Hit, ...]
@@ -79,11 +76,12 @@ class SearchOutcome:
 
 @dataclass(frozen=True)
 class _Arms:
-    """What the arms found. `vector` is the query's, where it could be embedded."""
+    """What both arms found. `vector` is the query's, where it could be embedded."""
 
-    matches: dict[str, keyword_index.KeywordMatch]
+    matches: dict[str, KeywordMatch]
     cosines: dict[str, float] = field(default_factory=dict)
     vector: Vector | None = None
+    notices: tuple[str, ...] = ()
 
     def coverage(self, id_: str) -> float:
         """The share of the query's words that a chunk has."""
@@ -104,11 +102,10 @@ def search(
         IndexUnreadable: neither arm can be searched.
         BadArgument: a filter is malformed.
     """
-    notices = pending_notices(index)
     scope = selection_of(index, query.filters)
     if scope.nothing:
-        return SearchOutcome((), (*notices, scope.nothing))
-    found = _both_arms(index, embedder, query, scope, notices)
+        return SearchOutcome((), (*pending_notices(index), scope.nothing))
+    found = _both_arms(index, embedder, query, scope)
     ranked = rank(index, found.cosines, found.matches, query.mode)
     page = _page(index, ranked, query.limit)
     found = _with_all_cosines(index, found, page)
@@ -116,37 +113,37 @@ def search(
     hits = tuple(_hit(found, thresholds, *each) for each in shown)
     more = sum(not found.is_weak(fused.id, thresholds) for fused in ranked)
     more -= sum(passage.merged for passage, hit in zip(page, hits, strict=True) if not hit.weak)
-    if all(hit.weak for hit in hits):
-        notices += _hidden(index, query, thresholds)
-    return SearchOutcome(hits, tuple(notices), max(0, more))
+    hidden = _hidden(index, query, thresholds) if all(hit.weak for hit in hits) else []
+    notices = (*pending_notices(index), *found.notices, *hidden)
+    return SearchOutcome(hits, notices, max(0, more))
 
 
 def _hidden(index: OpenIndex, query: Query, thresholds: Thresholds) -> list[str]:
-    """A word where superseded documents, which were not searched, have the query's words."""
+    """A notice if superseded documents, which were not searched, match the query."""
     manifest, catalog = index.snapshot.manifest, index.catalog
     if query.filters.include_superseded or not manifest.superseded_chunks:
         return []
     filters = replace(query.filters, include_superseded=True)
     files, _ = passing(filters, catalog.files(), manifest.roots)
     numbers = {file.number for file in files if file.lifecycle == "superseded"}
-    found = keyword_index.search_keywords(catalog, query.text, CANDIDATES, numbers)
+    found = search_keywords(catalog, query.text, CANDIDATES, numbers)
     chunks = catalog.chunks(m.id for m in found if not thresholds.is_weak(None, m.coverage))
     count = len({chunk.file for chunk in chunks.values()})
     return [SUPERSEDED.format(count)] if count else []
 
 
-def pending_notices(index: OpenIndex) -> list[str]:
-    """What every answer from this snapshot has to say first."""
+def pending_notices(index: OpenIndex) -> tuple[str, ...]:
+    """What every answer from this snapshot must say first."""
     pending = index.snapshot.manifest.pending
     waiting = [f"{pending} files wait to be indexed; run ingest.py."] if pending else []
     empty = [] if index.snapshot.manifest.files else [EMPTY]
-    return index.first_notices + waiting + empty
+    return (*index.first_notices, *waiting, *empty)
 
 
 def rank(
     index: OpenIndex,
     cosines: dict[str, float],
-    matches: dict[str, keyword_index.KeywordMatch],
+    matches: dict[str, KeywordMatch],
     mode: Mode,
 ) -> list[Fused]:
     """Both arms' chunks in the order of `mode`."""
@@ -158,10 +155,8 @@ def rank(
     return fuse(cosines, bm25, weight, bonus)
 
 
-def _both_arms(
-    index: OpenIndex, embedder: QueryEmbedder, query: Query, scope: Selection, notices: list[str]
-) -> _Arms:
-    found = keyword_index.search_keywords(index.catalog, query.text, CANDIDATES, scope.files)
+def _both_arms(index: OpenIndex, embedder: QueryEmbedder, query: Query, scope: Selection) -> _Arms:
+    found = search_keywords(index.catalog, query.text, CANDIDATES, scope.files)
     matches = {match.id: match for match in found}
     if query.mode == "keyword":
         return _Arms(matches)
@@ -172,8 +167,7 @@ def _both_arms(
     except (EmbedderAway, EmbedderChanged, TextRejected, IndexUnreadable) as error:
         if query.mode == "semantic":  # nothing was searched: that is no "no match"
             raise
-        notices.append(KEYWORDS_ONLY.format(reason=error))
-        return _Arms(matches)
+        return _Arms(matches, notices=(KEYWORDS_ONLY.format(reason=error),))
     return _Arms(matches, {neighbour.id: neighbour.cosine for neighbour in near}, vector)
 
 

@@ -69,7 +69,7 @@ def test_a_wrong_variable_on_the_way_to_ollama_elsewhere_is_one_line(
     with pytest.raises(SettingsError) as error:
         OllamaEmbedder("http://192.0.2.1:9", "m")
     assert str(error.value).startswith("Ollama at http://192.0.2.1:9 cannot be reached this way: ")
-    assert str(error.value).endswith(" Correct the proxy variables or SSL_CERT_FILE.")
+    assert str(error.value).endswith(" Unset or fix the proxy variables and SSL_CERT_FILE.")
 
 
 @pytest.fixture(scope="module")

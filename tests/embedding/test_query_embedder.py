@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -101,9 +102,44 @@ def test_an_embedder_that_is_up_and_never_answers_is_given_up(
     queries.vector("alpha", identity, ())
     answered = threading.Event()
     ollama.before_embed = lambda texts: assert_waited(answered)
-    with pytest.raises(EmbedderAway, match=r"did not answer within 0\.3 seconds"):
+    with pytest.raises(EmbedderAway, match=r"did not respond within 0\.3 seconds"):
         queries.vector("beta", identity, ())
     answered.set()
+
+
+def test_a_slow_question_does_not_hold_up_another(
+    queries: QueryEmbedder, identity: EmbedderIdentity, ollama: FakeOllama
+) -> None:
+    queries.vector("alpha", identity, ())
+    slow_arrived, quick_answered = threading.Event(), threading.Event()
+
+    def before(texts: Sequence[str]) -> None:
+        if "slow" in texts[0]:
+            slow_arrived.set()
+            assert_waited(quick_answered)
+
+    ollama.before_embed = before
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(queries.vector, "slow", identity, ())
+        assert_waited(slow_arrived)
+        assert len(queries.vector("quick", identity, ())) == identity.dimension
+        quick_answered.set()
+        assert len(slow.result()) == identity.dimension
+
+
+def test_an_embedder_is_made_and_checked_once_however_many_ask(
+    identity: EmbedderIdentity, ollama: FakeOllama
+) -> None:
+    made: list[EmbedderIdentity] = []
+
+    def make(wanted: EmbedderIdentity) -> OllamaEmbedder:
+        made.append(wanted)
+        return embedder_of(ollama)
+
+    queries = QueryEmbedder(make)
+    with ThreadPoolExecutor(6) as pool:
+        vectors = list(pool.map(lambda n: queries.vector(f"q{n}", identity, ()), range(6)))
+    assert (len(vectors), made) == (6, [identity])
 
 
 def assert_waited(event: threading.Event) -> None:
@@ -123,6 +159,6 @@ def test_a_model_that_is_replaced_while_serving_is_noticed(
 def test_the_built_in_embedder_is_not_asked_in_another_language() -> None:
     queries = QueryEmbedder(lambda identity: BuiltinEmbedder())
     identity = BuiltinEmbedder().identity
-    with pytest.raises(TextRejected, match="knows en alone"):
+    with pytest.raises(TextRejected, match="knows only en"):
         queries.vector("Как обновить базу данных и что для этого нужно?", identity, ())
     assert len(queries.vector("How do I update the database?", identity, ())) == 384

@@ -102,7 +102,7 @@ def test_bytes_changed_in_the_midst_of_a_request_are_never_shown(
     with closing(tools):
         answer = tools.call("search_corpus", {"query": "alpha2"})
     assert answer.is_error
-    assert re.search(r"written to while.* Ask again\.", answer.text)
+    assert re.search(r"changed while.* Retry\.", answer.text)
 
 
 def test_what_chroma_has_read_of_a_hnsw_folder_answers_rightly_whatever_becomes_of_it(

@@ -138,7 +138,7 @@ def test_vectors_that_drifted_are_noticed_at_the_first_query(
     corpus.write("a.md", "alpha")
     run()
     ollama.change_vectors = lambda vectors: [v[::-1] for v in vectors]
-    assert "embeds differently" in call("search_corpus", query="alpha").text
+    assert "vectors no longer match" in call("search_corpus", query="alpha").text
 
 
 def test_a_file_is_read_by_its_path_in_pages(
