@@ -18,21 +18,29 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from local_rag.corpus.git import GitListing, is_in_repository, list_repository
-from local_rag.corpus.gitignore import IGNORE_FILE, LARGEST_IGNORE_FILE, Ignores, parse_ignores
-from local_rag.corpus.safe_open import read_inside
+from local_rag.corpus.git import (
+    GIT_SECONDS,
+    GITIGNORE,
+    GitFailure,
+    GitListing,
+    list_repository,
+)
+from local_rag.corpus.gitignore import (
+    IGNORE_FILE,
+    Ignores,
+    Unusable,
+    parse_ignores,
+    read_hiding_file,
+)
 from local_rag.corpus.secret_files import BY_NAME, is_secret_name
 from local_rag.documents.formats.registry import format_of, is_generated
-from local_rag.errors import PathRefused
 from local_rag.settings import Root
 
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
 )
-GIT_AWAY = "git cannot list this repository: its .gitignore files alone are obeyed"
-SPECIAL = frozenset(
-    {".git", ".gitignore", IGNORE_FILE}
-)  # what changes which files of a folder count
+SPECIAL = frozenset({".git", GITIGNORE, IGNORE_FILE})  # what changes which files of a folder count
+WHOLE_ROOT = "./"
 LEFT_OUT_BY_GIT = "left out by git"
 
 
@@ -83,7 +91,6 @@ class _Folder:
     prefix: str
     ignores: Ignores
     listing: GitListing | None = None
-    git_away: bool = False
 
 
 def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | SkippedFile]:
@@ -105,9 +112,15 @@ def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | Ski
             reason = f"folder unreadable: {error.strerror}"
             yield SkippedFile(root.name, _shown(folder.prefix), reason, wanted=True)
             continue
-        folder, troubles = _entered(folder, {entry.name for entry in entries})
-        for path, reason, wanted in troubles:
-            yield SkippedFile(root.name, _shown(path), reason, wanted)
+        opened = _entered(scope, folder, {entry.name for entry in entries})
+        if isinstance(opened, str):
+            path = _shown(folder.prefix) or WHOLE_ROOT
+            yield SkippedFile(root.name, path, opened, wanted=True)
+            continue
+        folder, bad_lines = opened
+        for number in bad_lines:
+            path = _shown(folder.prefix + IGNORE_FILE)
+            yield SkippedFile(root.name, path, f"line {number} is no pattern", wanted=True)
         for entry in entries:
             item = _judge(root, scope, folder, entry)
             if isinstance(item, _Folder):
@@ -131,31 +144,37 @@ def _identities(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def _entered(folder: _Folder, names: set[str]) -> tuple[_Folder, list[tuple[str, str, bool]]]:
-    """The folder with its own ignore files and git's listing, and what was wrong with them."""
-    troubles: list[tuple[str, str, bool]] = []
+def _entered(scope: WalkScope, folder: _Folder, names: set[str]) -> tuple[_Folder, list[int]] | str:
+    """The folder with its own ignore file, the file's bad lines, and git's listing.
+
+    A reason instead where it cannot be told what is hidden in it: then nothing of it is shown.
+    """
+    if not folder.prefix and scope.ignores.unusable:
+        return _hidden(f"the {IGNORE_FILE} beside the index", scope.ignores.unusable)
     if folder.prefix and not names & SPECIAL:
-        return folder, troubles
+        return folder, []
     here = Path(folder.location)
-    if ".git" in names or (not folder.prefix and is_in_repository(here)):
-        listing = list_repository(here, folder.prefix)
-        away = listing is None and ".git" in names
-        folder = replace(folder, listing=listing, git_away=away)
-        if folder.git_away:
-            troubles.append((folder.prefix + ".git/", GIT_AWAY, False))
-    for name in (IGNORE_FILE, ".gitignore") if folder.git_away else (IGNORE_FILE,):
-        if name in names and (data := _read_ignores(here / name)) is not None:
-            file, bad = parse_ignores(data, folder.prefix, name)
-            folder = replace(folder, ignores=folder.ignores.with_file(file))
-            troubles += [(folder.prefix + name, f"line {n} is no pattern", True) for n in bad]
-    return folder, troubles
+    if ".git" in names or not folder.prefix:
+        seconds = min(GIT_SECONDS, scope.until - time.monotonic())
+        listing = list_repository(here, folder.prefix, seconds)
+        if isinstance(listing, GitFailure):
+            return f"unreadable by git: {listing.why}. {listing.remedy}"
+        folder = replace(folder, listing=listing)
+    if folder.listing and GITIGNORE in names:
+        rules = read_hiding_file(here / GITIGNORE, strict=False)
+        if isinstance(rules, Unusable):
+            return _hidden(GITIGNORE, rules)
+    data = read_hiding_file(here / IGNORE_FILE) if IGNORE_FILE in names else None
+    if isinstance(data, Unusable):
+        return _hidden(IGNORE_FILE, data)
+    if data is None:
+        return folder, []
+    file, bad_lines = parse_ignores(data, folder.prefix)
+    return replace(folder, ignores=folder.ignores.with_file(file)), bad_lines
 
 
-def _read_ignores(location: Path) -> bytes | None:
-    try:
-        return read_inside(location.parent, location, LARGEST_IGNORE_FILE).data
-    except (OSError, ValueError, PathRefused):  # _judge names it, as a link or unreadable
-        return None
+def _hidden(name: str, file: Unusable) -> str:
+    return f"hidden as what to hide is unknown: {name} {file.why}. {file.remedy}"
 
 
 def _judge(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from local_rag.corpus.scan import FileVersion, Scan
-from local_rag.corpus.walk import SkippedFile
+from local_rag.corpus.walk import WHOLE_ROOT, SkippedFile
 from local_rag.errors import CorpusUnavailable
 from local_rag.index.catalog import CatalogEntry
 from local_rag.index.manifest import NONE_SET_ASIDE, Manifest, RootState, SetAside, set_aside
@@ -103,9 +103,10 @@ def _is_unreadable(entry: CatalogEntry, unreadable: Sequence[SkippedFile]) -> bo
     """Whether the file, or a folder above it, is there but could not be read this time."""
     return any(
         s.root == entry.root
-        and (s.path == entry.path or (s.path.endswith("/") and entry.path.startswith(s.path)))
+        and (s.path in (entry.path, WHOLE_ROOT)
+             or (s.path.endswith("/") and entry.path.startswith(s.path)))
         for s in unreadable
-    )
+    )  # fmt: skip
 
 
 def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None:
@@ -133,13 +134,16 @@ def check_roots_present(
     Raises:
         CorpusUnavailable: a root has no documents now and had some, or none has any.
     """
+    # A folder that is named as one that cannot be looked into has not become empty.
+    closed = [s for s in on_disk.skipped if s.wanted and s.path.endswith("/")]
     present = {version.root for version in on_disk.versions}
+    present |= {entry.root for entry in indexed if _is_unreadable(entry, closed)}
     had = {entry.root for entry in indexed}
     for root in roots:
         if root.name in had - present:
             what = f"{root.path} holds no documents, but the index has some from it."
             raise CorpusUnavailable(what, "Mount the disk, or confirm with --allow-empty.")
-    if not present:
+    if not present and not closed:
         folders = ", ".join(str(root.path) for root in roots)
         what = f"{folders} holds no documents."
         raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or confirm with --allow-empty.")
