@@ -114,7 +114,7 @@ def _nanoseconds(text: str) -> int:
 
 
 def _look(folder: Path, entry: _Entry, written: int, until: float) -> bool | str | None:
-    """Whether the file differs: its path where only its conversion can tell, None if nothing can."""
+    """Whether the file differs; its path if only its conversion can tell, None if nothing can."""
     place = folder / entry.path
     try:
         status = place.lstat()
