@@ -33,10 +33,13 @@ hypothesis_settings.load_profile("project")
 class Quiet:
     """Progress that nobody watches."""
 
-    def start(self, files: int, size: int) -> None:
+    def notice(self, text: str) -> None:
         pass
 
-    def advance(self, path: str, size: int, embedded: int) -> None:
+    def start(self, files: int) -> None:
+        pass
+
+    def advance(self, embedded: int) -> None:
         pass
 
 

@@ -9,22 +9,26 @@ to half of the questions may be about the corpus after all.
 
 from __future__ import annotations
 
+import json
 import statistics
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
 from local_rag.cli.streams import prepare_streams, say
 from local_rag.embedding.choice import query_embedder_for
+from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import RagError
 from local_rag.index.live_index import LiveIndex, OpenIndex
 from local_rag.index.snapshots import Store
+from local_rag.ingest.store_disk import replace_private
 from local_rag.search.hybrid import Query, search
-from local_rag.search.weakness import DEFAULTS, Thresholds, keep_thresholds
+from local_rag.search.weakness import DEFAULTS, FILE, Thresholds
 from local_rag.settings import load_settings
 
 SIGMAS = 4.0
@@ -141,6 +145,12 @@ def measure(index: OpenIndex, embedder: QueryEmbedder) -> Thresholds:
     if not manifest.identity.dimension:
         return Thresholds(default.cosine, coverage)
     return Thresholds(threshold(cosines, COSINES), max(coverage, default.coverage))
+
+
+def keep_thresholds(store: Path, identity: EmbedderIdentity, thresholds: Thresholds) -> None:
+    """Writes measured thresholds beside the index, in one step."""
+    text = json.dumps(asdict(thresholds) | {"regime": identity.id}, indent=1)
+    replace_private(store / FILE, text + "\n")
 
 
 def main() -> int:

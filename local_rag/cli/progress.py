@@ -36,14 +36,18 @@ class ProgressDisplay:
         if self._bar:
             self._bar.stop()
 
-    def start(self, files: int, size: int) -> None:
+    def notice(self, text: str) -> None:
+        """Prints a line that must be seen before the work starts."""
+        print(f"notice: {text}", file=sys.stderr)
+
+    def start(self, files: int) -> None:
         """Shows how many files there are; time is estimated by their number."""
         self._files, self._since = files, time.monotonic()
         if self._bar and files:
             self._bar.start()
             self._task = self._bar.add_task("", total=files, rate="")
 
-    def advance(self, path: str, size: int, embedded: int) -> None:
+    def advance(self, embedded: int) -> None:
         """Counts a file."""
         self._done += 1
         if self._bar:

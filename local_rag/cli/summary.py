@@ -17,8 +17,8 @@ MOST_NAMED = 10  # files named for each kind of trouble; --verbose names all
 def summary(report: Report, *, verbose: bool = False, counts: bool = True) -> Iterator[str]:
     """The report as lines for a person, but for its outcome; `counts` adds those by reason."""
     limit = None if verbose else MOST_NAMED
-    skipped = [(s.root, s.path, s.reason) for s in report.skipped if s.wanted]
-    secrets = [(s.root, s.path, s.reason) for s in report.skipped if s.secret]
+    skipped = [(s.root, s.path, s.text) for s in report.skipped if s.wanted]
+    secrets = [(s.root, s.path, s.text) for s in report.skipped if s.secret]
     yield from _listed("failed", [(r.root, r.path, r.text) for r in report.failed], limit)
     yield from _listed("skipped", skipped, limit)
     yield from _listed("secret", secrets, limit)

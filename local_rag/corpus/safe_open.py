@@ -1,7 +1,4 @@
-"""The only way in which a file of the corpus is opened: inside its root, past no link, no pipe.
-
-Leaves out which files are documents (`walk`).
-"""
+"""The only way to open a file of the corpus: inside its root, through no link, and no pipe."""
 
 from __future__ import annotations
 
@@ -13,12 +10,12 @@ from typing import NamedTuple
 
 from local_rag.errors import PathRefused
 
-# O_NONBLOCK: a FIFO put in a file's place would block open() for ever. Windows lacks some.
+# O_NONBLOCK: a FIFO in place of a file would block open() forever. Windows lacks some of these.
 OPEN_FLAGS = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 )
 SEPARATOR = os.sep
-READ_ATTEMPTS = 3  # at reading a file that is being written to
+READ_ATTEMPTS = 3  # for a file that is being written to
 
 
 class FileContent(NamedTuple):
@@ -33,7 +30,7 @@ def read_inside(root: Path, location: Path, max_bytes: int) -> FileContent:
     """Reads a regular file that lies inside `root` without passing any link on the way.
 
     Raises:
-        PathRefused: the path now leads through a link, or to something that is no regular file.
+        PathRefused: the path now leads through a link, or not to a regular file.
         OSError: the file is gone or unreadable.
         ValueError: the file is larger than `max_bytes`.
     """
@@ -48,8 +45,8 @@ def read_inside(root: Path, location: Path, max_bytes: int) -> FileContent:
 class SafeFolder:
     """Reads many files of one root, folder by folder. Close it.
 
-    Each folder is opened and looked at once, and its files by their names in it: no link can slip
-    in between, and a file's own path need not be asked for.
+    Each folder is opened and checked once, and its files are opened relative to it: no link can
+    slip in between, and the path of each file need not be checked.
     """
 
     def __init__(self, root: Path) -> None:
@@ -57,7 +54,7 @@ class SafeFolder:
         self._folder, self._handle = "", -1
 
     def read(self, location: str, max_bytes: int) -> FileContent:
-        """As `read_inside`."""
+        """Like `read_inside`."""
         at = location.rfind(SEPARATOR)
         if location[:at] != self._folder:
             if os.open not in os.supports_dir_fd:  # Windows
@@ -81,7 +78,7 @@ class SafeFolder:
         self._folder, self._handle = folder, handle
 
     def close(self) -> None:
-        """Releases the folder that it is in."""
+        """Releases the folder that was read last."""
         if self._handle >= 0:
             os.close(self._handle)
         self._folder, self._handle = "", -1
@@ -97,14 +94,14 @@ def _opened(path: str, folder: int | None = None) -> int:
 
 
 def _check_place(handle: int, path: str, root: str) -> None:
-    """Raises `PathRefused` unless what is open lies where `path` says, inside `root`."""
+    """Raises `PathRefused` unless the open file lies where `path` says, inside `root`."""
     inside = path == root or path.startswith(root.rstrip(os.sep) + os.sep)
     if not inside or _true_path(handle, path) != path:
         raise _refused(path)
 
 
 def _true_path(handle: int, location: str) -> str:
-    """Where the open file lies. Linux knows; elsewhere the path is resolved anew."""
+    """Where the open file lies. Linux tells it; elsewhere the path is resolved again."""
     try:
         return os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - for every folder of a run
     except OSError:
@@ -112,15 +109,16 @@ def _true_path(handle: int, location: str) -> str:
 
 
 def _content(handle: int, name: str, max_bytes: int) -> FileContent:
-    """The bytes as they were at one moment, as an editor may be writing to the file just now.
+    """The bytes as they were at one moment, although an editor may be writing to the file.
 
-    One that never stands still, such as a log, is taken as it comes: the next run reads it again.
+    A file that changes all the time, such as a log, is taken as it comes: the next run reads it
+    again.
     """
     status = os.fstat(handle)
     for _ in range(READ_ATTEMPTS):
         size, mtime_ns = status.st_size, status.st_mtime_ns
         if not stat.S_ISREG(status.st_mode):
-            raise PathRefused(f"{name} is no longer a file.", "Run ingest.py.")
+            raise PathRefused(f"{name} is no longer a regular file.", "Run ingest.py.")
         if size > max_bytes:
             raise ValueError(f"larger than {max_bytes / 1e6:g} MB")
         data = _read(handle, size)
@@ -132,7 +130,7 @@ def _content(handle: int, name: str, max_bytes: int) -> FileContent:
 
 
 def _read(handle: int, size: int) -> bytes:
-    """Up to `size` bytes: what a file gains while it is read is the next run's."""
+    """Up to `size` bytes: what is appended meanwhile is left to the next run."""
     data = os.read(handle, size)
     while len(data) < size and (more := os.read(handle, size - len(data))):
         data += more
@@ -141,4 +139,4 @@ def _read(handle: int, size: int) -> bytes:
 
 def _refused(path: str) -> PathRefused:
     name = path.rpartition(os.sep)[2]
-    return PathRefused(f"{name} now leads elsewhere.", "Run ingest.py to index it anew.")
+    return PathRefused(f"{name} now leads elsewhere.", "Run ingest.py to index it again.")

@@ -1,7 +1,4 @@
-"""The corpus as it lies on disk: every document read and hashed, as modification times lie.
-
-Leaves out which files are documents (`walk`) and what has changed (`plan`).
-"""
+"""The corpus on disk: every document is read and hashed, as modification times lie."""
 
 from __future__ import annotations
 
@@ -13,14 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from local_rag.corpus.safe_open import FileContent, SafeFolder, read_inside
-from local_rag.corpus.walk import FoundFile, SkippedFile, WalkScope, walk
+from local_rag.corpus.skipped import SkipKind, SkippedFile
+from local_rag.corpus.walk import FoundFile, WalkScope, walk
 from local_rag.documents.formats.registry import HEAVY
 from local_rag.errors import CorpusUnavailable, PathRefused
 from local_rag.settings import Root
 
 
 class FileVersion(NamedTuple):
-    """Where a file lay and what it was when it was read. Made as often as an `Entry`."""
+    """Where a file lay and what it was when it was read. A named tuple, as `FoundFile` is."""
 
     root: str
     path: str
@@ -31,7 +29,7 @@ class FileVersion(NamedTuple):
 
 
 Read = Callable[[str, int], FileContent]
-"""Reads the file at a location, of up to so many bytes."""
+"""Reads the file at a location, of at most so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +67,24 @@ def _listing(root: Root, scope: WalkScope) -> Iterable[FoundFile | SkippedFile]:
         yield from walk(root, scope)
     except OSError as error:
         what = f"The corpus folder {root.path} cannot be read ({error.strerror})."
-        raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or mount the disk.") from error
+        remedy = "Mount the disk, or set RAG_CORPUS_DIR to a folder that exists."
+        raise CorpusUnavailable(what, remedy) from error
 
 
 def read_version(
     root: Root, found: FoundFile | FileVersion, max_bytes: int
 ) -> tuple[FileVersion, FileContent] | SkippedFile:
-    """A document's version and bytes, or why it cannot be read."""
+    """A document's version and bytes, or why it cannot be read.
+
+    The hash of a version is kept if the file has the same size and time again.
+    """
     content = _content(lambda at, most: read_inside(root.path, Path(at), most), found, max_bytes)
     return content if isinstance(content, SkippedFile) else (_version(found, content), content)
 
 
 def _version(found: FoundFile | FileVersion, content: FileContent) -> FileVersion:
+    if isinstance(found, FileVersion) and found[4:] == content[1:]:
+        return found
     digest = hashlib.sha256(content[0]).hexdigest()
     return FileVersion(found[0], found[1], found[2], digest, content[1], content[2])
 
@@ -92,9 +96,10 @@ def _content(
     try:
         return read(found[2], max_bytes * HEAVY.get(path[path.rfind(".") :].lower(), 1))
     except PathRefused:
-        reason = "changed into a link or a folder while it was read"
+        kind, reason = SkipKind.FAILED, "changed into a link or a folder while it was read"
     except ValueError as error:
-        reason = str(error)
+        kind, reason = SkipKind.FAILED, str(error)
     except OSError as error:
-        reason = f"unreadable: {error.strerror}"
-    return SkippedFile(found[0], path, reason, wanted=True)
+        why = error.strerror or ""
+        return SkippedFile(found[0], path, SkipKind.UNREADABLE, "unreadable", why)
+    return SkippedFile(found[0], path, kind, reason)

@@ -1,10 +1,9 @@
-"""Files that are secret by their name. Leaves out credentials inside documents (`credentials`)."""
+"""Files whose names say that they hold secrets."""
 
 from __future__ import annotations
 
 import re
 
-BY_NAME = "secret file by its name"
 SECRET_NAMES = frozenset({
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
     ".netrc", "_netrc", ".git-credentials", ".npmrc", ".pypirc", ".pgpass", ".my.cnf",
@@ -27,13 +26,13 @@ SECRET_FOLDERS = ("/.ssh/", "/.gnupg/")
 
 
 def is_secret_name(path: str) -> bool:
-    """Whether the file at `path` (with `/`, relative to its root) is made to hold secrets."""
+    """Whether the file at `path` (relative to its root, with `/`) is made to hold secrets."""
     low = path.lower()
     name = low.rpartition("/")[2]
     if name in SECRET_NAMES or name.endswith(SECRET_SUFFIXES):
         return True
     if name.startswith((".env", "client_secret", "service")) and SECRET_SHAPES.fullmatch(name):
         return True
-    if "." not in low[: -len(name)]:  # no folder whose name has a dot: most files are done here
+    if "." not in low[: -len(name)]:  # no folder name has a dot: most files end here
         return False
     return low.endswith(SECRET_PLACES) or any(folder in f"/{low}" for folder in SECRET_FOLDERS)

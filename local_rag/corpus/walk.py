@@ -1,9 +1,8 @@
 """Which files of a root are documents.
 
-In a git repository git says which files count; elsewhere every file but a few kinds of folders
-and hidden ones. Symbolic links are never followed, so nothing outside a root is ever read. Every
-file that is no document is named with the reason, or the folder is in which all are left out.
-Leaves out how a file is opened (`opening`) and what its bytes mean (`documents`).
+In a git repository, git decides which files count. Elsewhere all do, except hidden files and a few
+kinds of folders. Symbolic links are never followed, so nothing outside a root is ever read. Every
+file that is left out is named with the reason, or else the folder that is left out as a whole.
 """
 
 from __future__ import annotations
@@ -32,22 +31,25 @@ from local_rag.corpus.gitignore import (
     parse_ignores,
     read_hiding_file,
 )
-from local_rag.corpus.secret_files import BY_NAME, is_secret_name
+from local_rag.corpus.secret_files import is_secret_name
+from local_rag.corpus.skipped import WHOLE_ROOT, SkipKind, SkippedFile
 from local_rag.documents.formats.registry import format_of, is_generated
 from local_rag.settings import Root
 
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
 )
-SPECIAL = frozenset({".git", GITIGNORE, IGNORE_FILE})  # what changes which files of a folder count
-WHOLE_ROOT = "./"
-LEFT_OUT_BY_GIT = "left out by git"
+# What changes which files of a folder count.
+SPECIAL = frozenset({".git", GITIGNORE, IGNORE_FILE})
+IGNORED_BY_GIT = "ignored by git"
+UNKNOWN_TO_GIT = "git cannot tell what to leave out"
+UNKNOWN_RULES = "nobody can tell what to leave out"
 
 
 class FoundFile(NamedTuple):
     """A document's file: identity (`root`, `path`), and where it lies.
 
-    A named tuple, which is made in a quarter of a frozen dataclass's time: a run makes 30,000.
+    A named tuple is made in a quarter of the time of a frozen dataclass; a run makes 30,000.
     """
 
     root: str
@@ -56,26 +58,10 @@ class FoundFile(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SkippedFile:
-    """A file that is not indexed, or with `/` at the end of its path a whole folder.
-
-    `wanted` tells a document that failed from one that is left out on purpose; `secret` one that
-    is left out as it holds secrets. `sha256` is of the bytes, where they are the reason.
-    """
-
-    root: str
-    path: str
-    reason: str
-    wanted: bool
-    secret: bool = False
-    sha256: str = field(default="", compare=False)
-
-
-@dataclass(frozen=True)
 class WalkScope:
-    """What holds for all roots: the ignore file beside the store, and the store itself.
+    """What applies to all roots: the ignore file beside the store, and the store itself.
 
-    A walk ends at the monotonic time `until` with what it has found by then.
+    A walk stops at the monotonic time `until` with what it has found so far.
     """
 
     ignores: Ignores = field(default_factory=Ignores)
@@ -85,7 +71,7 @@ class WalkScope:
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder on the way: where it lies, its path from the root, and what holds in it."""
+    """A folder to visit: where it lies, its path from the root, and the rules that apply in it."""
 
     location: str
     prefix: str
@@ -94,7 +80,7 @@ class _Folder:
 
 
 def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | SkippedFile]:
-    """Every file below `root`, as a document or with the reason why not, in a stable order.
+    """Every file below `root`, as a document or with the reason why it is none, in a stable order.
 
     Raises:
         OSError: the root itself cannot be listed.
@@ -109,18 +95,15 @@ def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | Ski
         except OSError as error:
             if not folder.prefix:
                 raise
-            reason = f"folder unreadable: {error.strerror}"
-            yield SkippedFile(root.name, _shown(folder.prefix), reason, wanted=True)
+            why = error.strerror or ""
+            path = _shown(folder.prefix)
+            yield SkippedFile(root.name, path, SkipKind.UNREADABLE, "folder unreadable", why)
             continue
-        opened = _entered(scope, folder, {entry.name for entry in entries})
-        if isinstance(opened, str):
-            path = _shown(folder.prefix) or WHOLE_ROOT
-            yield SkippedFile(root.name, path, opened, wanted=True)
+        opened, troubles = _entered(root, scope, folder, {entry.name for entry in entries})
+        yield from troubles
+        if opened is None:
             continue
-        folder, bad_lines = opened
-        for number in bad_lines:
-            path = _shown(folder.prefix + IGNORE_FILE)
-            yield SkippedFile(root.name, path, f"line {number} is no pattern", wanted=True)
+        folder = opened
         for entry in entries:
             item = _judge(root, scope, folder, entry)
             if isinstance(item, _Folder):
@@ -144,55 +127,73 @@ def _identities(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def _entered(scope: WalkScope, folder: _Folder, names: set[str]) -> tuple[_Folder, list[int]] | str:
-    """The folder with its own ignore file, the file's bad lines, and git's listing.
+def _entered(
+    root: Root, scope: WalkScope, folder: _Folder, names: set[str]
+) -> tuple[_Folder | None, list[SkippedFile]]:
+    """The folder with its own ignore file and git listing, and what is wrong with them.
 
-    A reason instead where it cannot be told what is hidden in it: then nothing of it is shown.
+    None in its place if it cannot be told what to leave out: then nothing of it is shown.
     """
     if not folder.prefix and scope.ignores.unusable:
-        return _hidden(f"the {IGNORE_FILE} beside the index", scope.ignores.unusable)
+        name = f"the {IGNORE_FILE} beside the store"
+        return None, [_hidden(root, folder, name, scope.ignores.unusable)]
     if folder.prefix and not names & SPECIAL:
         return folder, []
+    troubles: list[SkippedFile] = []
     here = Path(folder.location)
     if ".git" in names or not folder.prefix:
         seconds = min(GIT_SECONDS, scope.until - time.monotonic())
         listing = list_repository(here, folder.prefix, seconds)
         if isinstance(listing, GitFailure):
-            return f"unreadable by git: {listing.why}. {listing.remedy}"
+            detail = f"{listing.why}. {listing.remedy}"
+            return None, [_closed(root, folder, SkipKind.UNREADABLE, UNKNOWN_TO_GIT, detail)]
         folder = replace(folder, listing=listing)
-    if folder.listing and GITIGNORE in names:
-        rules = read_hiding_file(here / GITIGNORE, strict=False)
-        if isinstance(rules, Unusable):
-            return _hidden(GITIGNORE, rules)
-    data = read_hiding_file(here / IGNORE_FILE) if IGNORE_FILE in names else None
-    if isinstance(data, Unusable):
-        return _hidden(IGNORE_FILE, data)
-    if data is None:
-        return folder, []
-    file, bad_lines = parse_ignores(data, folder.prefix)
-    return replace(folder, ignores=folder.ignores.with_file(file)), bad_lines
+    for name in names & ({IGNORE_FILE, GITIGNORE} if folder.listing else {IGNORE_FILE}):
+        data = read_hiding_file(here / name, strict=name == IGNORE_FILE)
+        if isinstance(data, Unusable):
+            return None, [_hidden(root, folder, name, data)]
+        if data is not None and name == IGNORE_FILE:
+            file, bad = parse_ignores(data, folder.prefix)
+            folder = replace(folder, ignores=folder.ignores.with_file(file))
+            path = _shown(folder.prefix + name)
+            troubles += [
+                SkippedFile(root.name, path, SkipKind.UNDECIDED, "invalid pattern", f"line {n}")
+                for n in bad
+            ]
+    return folder, troubles
 
 
-def _hidden(name: str, file: Unusable) -> str:
-    return f"hidden as what to hide is unknown: {name} {file.why}. {file.remedy}"
+def _hidden(root: Root, folder: _Folder, name: str, file: Unusable) -> SkippedFile:
+    detail = f"{name} {file.why}. {file.remedy}"
+    return _closed(root, folder, SkipKind.UNDECIDED, UNKNOWN_RULES, detail)
+
+
+def _closed(root: Root, folder: _Folder, kind: SkipKind, reason: str, detail: str) -> SkippedFile:
+    return SkippedFile(root.name, _shown(folder.prefix) or WHOLE_ROOT, kind, reason, detail)
 
 
 def _judge(
     root: Root, scope: WalkScope, folder: _Folder, entry: os.DirEntry[str]
 ) -> _Folder | SkippedFile | tuple[str, str]:
-    """The one decision about an entry: a folder to enter, a document, or left out and why."""
+    """Decides about an entry: a folder to visit, a document, or a file to skip."""
     path = folder.prefix + entry.name
     if entry.is_dir(follow_symlinks=False):
         reason = _against_folder(scope, folder, entry, path + "/")
         if reason is None:
             return replace(folder, location=entry.path, prefix=path + "/")
-        return SkippedFile(root.name, _shown(path) + "/", reason, wanted=False)
-    reason = _link(root, entry) if entry.is_symlink() else _against_file(folder, entry, path)
-    if reason is not None:
-        return SkippedFile(root.name, _shown(path), reason, wanted=False, secret=reason == BY_NAME)
-    if not path.isascii() and _shown(path) != path:
-        return SkippedFile(root.name, _shown(path), "name is not UTF-8", wanted=True)
-    return path, entry.path
+        return SkippedFile(root.name, _shown(path) + "/", SkipKind.LEFT_OUT, reason)
+    reason, kind = None, SkipKind.LEFT_OUT
+    if entry.is_symlink():
+        reason = _link(root, entry)
+    elif not entry.is_file(follow_symlinks=False):
+        reason = "not a regular file"
+    elif is_secret_name(path):
+        reason, kind = "secret file by its name", SkipKind.SECRET
+    elif (reason := _against_file(folder, entry, path)) is None and _shown(path) != path:
+        reason, kind = "name is not UTF-8", SkipKind.FAILED
+    if reason is None:
+        return path, entry.path
+    return SkippedFile(root.name, _shown(path), kind, reason)
 
 
 def _against_folder(
@@ -204,19 +205,15 @@ def _against_folder(
         return "excluded folder"
     if folder.listing:
         if not folder.listing.has_below(path) and not _is_empty(entry.path):
-            return LEFT_OUT_BY_GIT
+            return IGNORED_BY_GIT
     elif entry.name.startswith(".") or entry.name in EXCLUDED_FOLDERS:
         return "excluded folder"
     return folder.ignores.reason(path[:-1], is_folder=True)
 
 
 def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | None:
-    if not entry.is_file(follow_symlinks=False):
-        return "not a regular file"
-    if is_secret_name(path):
-        return BY_NAME
     if folder.listing and not folder.listing.has_file(path):
-        return LEFT_OUT_BY_GIT
+        return IGNORED_BY_GIT
     if folder.ignores.files and (reason := folder.ignores.reason(path, is_folder=False)):
         return reason
     if not folder.listing and entry.name.startswith("."):
@@ -225,7 +222,7 @@ def _against_file(folder: _Folder, entry: os.DirEntry[str], path: str) -> str | 
         return "lock file of an office program"
     if format_of(entry.name) is None:
         return "not a document format"
-    return "made by a program for programs" if is_generated(entry.name) else None
+    return "generated file" if is_generated(entry.name) else None
 
 
 def _link(root: Root, entry: os.DirEntry[str]) -> str:
@@ -244,4 +241,4 @@ def _is_empty(folder: str) -> bool:
 
 
 def _shown(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")
+    return path if path.isascii() else path.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -88,6 +88,15 @@ def document_from_extract(extract: Extract, kind: Format) -> Document:
     return _document(document, extract.metadata, list(extract.warnings))
 
 
+def hiding_is_undecided(metadata: Mapping[str, JsonValue]) -> bool:
+    """Whether `rag` or `lifecycle` has a value of which nobody can tell what it means."""
+    meta = {key.strip().lower(): value for key, value in metadata.items()}
+    lifecycle = _word(meta.get("lifecycle")) or "active"
+    if lifecycle not in ("active", "superseded"):
+        return True
+    return "rag" in meta and _word(meta["rag"]) not in LEFT_OUT | SAYS_YES
+
+
 def label_at(document: Document, offset: int) -> str:
     """The page, slide, cell or chapter on which a character stands; empty where there is none."""
     index = bisect.bisect_right(document.pages, offset, key=lambda page: page[0])

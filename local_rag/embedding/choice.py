@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from local_rag.embedding.base import Embedder, Sizing
 from local_rag.embedding.builtin import BuiltinEmbedder
-from local_rag.embedding.identity import EmbedderIdentity, check_asked, identity_notices
+from local_rag.embedding.identity import EmbedderIdentity, identity_notices
 from local_rag.embedding.ollama import SIZING, OllamaEmbedder
 from local_rag.errors import EmbedderAway
 from local_rag.settings import Settings
@@ -83,12 +83,7 @@ def _keywords_only(settings: Settings) -> EmbedderChoice:
 
 
 def choose_for_existing(settings: Settings, stored: EmbedderIdentity) -> EmbedderChoice:
-    """The store's own embedder, away or not.
-
-    Raises:
-        EmbedderChanged: the settings ask for another one.
-    """
-    check_asked(stored, settings.embedder, settings.model)
+    """The store's own embedder, away or not. The settings must not ask for another one."""
     notices = identity_notices(stored, settings.model)
     embedder = make_embedder(stored.kind, settings)
     if embedder is None:

@@ -47,7 +47,8 @@ class FileRecord:
 
 
 class CatalogEntry(NamedTuple):
-    """What a plan needs of an indexed file; `remarks` are its warnings as JSON.
+    """What a plan needs of an indexed file; `remarks` are its warnings as JSON, and `keys` is its
+    metadata as JSON if it has any warnings.
 
     A named tuple, as a run in which nothing has changed makes 30,000 of them and little else.
     """
@@ -59,6 +60,7 @@ class CatalogEntry(NamedTuple):
     sha256: str
     lifecycle: str
     remarks: str
+    keys: str
 
     @property
     def warnings(self) -> list[str]:
@@ -119,7 +121,9 @@ class Catalog:
 
     def entries(self) -> list[CatalogEntry]:
         """Every file in the order in which they were added, as a plan needs it."""
-        sql = "SELECT number, root, path, location, sha256, lifecycle, warnings FROM files"
+        keys = "CASE warnings WHEN '[]' THEN '{}' ELSE metadata END"
+        sql = "SELECT number, root, path, location, sha256, lifecycle, warnings, {keys} FROM files"
+        sql = sql.format(keys=keys)
         return list(map(CatalogEntry._make, self.rows(sql + " ORDER BY number")))
 
     def names(self) -> list[tuple[str, str]]:

@@ -1,17 +1,14 @@
-"""What a snapshot says of itself, in the `manifest.json` beside its files.
-
-Leaves out where snapshots lie and which one is live (`snapshots`).
-"""
+"""What a snapshot says of itself and of its corpus, in the `manifest.json` beside its files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from local_rag.corpus.walk import SkippedFile
+from local_rag.corpus.skipped import SkippedFile
 from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.errors import IndexTooNew
 from local_rag.index.checksums import Checksum, checksums_from_json
@@ -48,6 +45,57 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """Something to know about one file: why it failed, or what was odd about it."""
+
+    root: str
+    path: str
+    text: str
+
+
+@dataclass(frozen=True)
+class IngestReport:
+    """What an ingest found out about the corpus: equal for two runs if nothing has changed.
+
+    `skipped`, `failed` and `warnings` name the first files only; the counts are complete.
+    `set_aside` names all files whose bytes are the reason why they are not indexed.
+    """
+
+    skipped: Sequence[SkippedFile] = ()
+    skipped_by_reason: Mapping[str, int] = field(default_factory=dict)
+    set_aside: Sequence[SkippedFile] = ()
+    failed: Sequence[Remark] = ()
+    warnings: Sequence[Remark] = ()
+    warned: int = 0
+    warned_by_reason: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> IngestReport:
+        """What `to_json` wrote, now or in an earlier version."""
+        return cls(
+            tuple(map(SkippedFile.from_json, values.get("skipped", ()))),
+            values.get("skipped_by_reason", {}),
+            tuple(map(SkippedFile.from_json, values.get("set_aside", ()))),
+            tuple(Remark(**remark) for remark in values.get("failed", ())),
+            tuple(Remark(**remark) for remark in values.get("warnings", ())),
+            values.get("warned", 0),
+            values.get("warned_by_reason", {}),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As the manifest keeps it."""
+        return {
+            "skipped": [skipped.to_json() for skipped in self.skipped],
+            "skipped_by_reason": dict(self.skipped_by_reason),
+            "set_aside": [skipped.to_json() for skipped in self.set_aside],
+            "failed": [asdict(remark) for remark in self.failed],
+            "warnings": [asdict(remark) for remark in self.warnings],
+            "warned": self.warned,
+            "warned_by_reason": dict(self.warned_by_reason),
+        }
+
+
+@dataclass(frozen=True)
 class Manifest:
     """What a snapshot says of itself. `pending` counts files that still wait for an embedding."""
 
@@ -60,7 +108,7 @@ class Manifest:
     slots: int
     pending: int
     reference: tuple[float, ...] = ()
-    report: dict[str, Any] = field(default_factory=dict)
+    report: IngestReport = field(default_factory=IngestReport)
     checksums: dict[str, Checksum] = field(default_factory=dict)
     format: int = FORMAT_VERSION
     created: str = ""
@@ -82,6 +130,7 @@ class Manifest:
         values["roots"] = tuple(RootState(**root) for root in values["roots"])
         values["checksums"] = checksums_from_json(values.pop("seals"))
         values["reference"] = tuple(values["reference"])
+        values["report"] = IngestReport.from_json(values["report"])
         return cls(**values)
 
     @property
@@ -92,18 +141,17 @@ class Manifest:
 
     def to_json(self) -> str:
         """One JSON object, with the names that format 4 has for its parts."""
-        values = {STORED_NAMES.get(name, name): value for name, value in asdict(self).items()}
+        parts = asdict(replace(self, report=IngestReport())) | {"report": self.report.to_json()}
+        values = {STORED_NAMES.get(name, name): value for name, value in parts.items()}
         return json.dumps(values, ensure_ascii=False, indent=1)
 
 
 SetAside = Mapping[tuple[str, str, str], SkippedFile]
 """By root, path and SHA-256, the files whose bytes are the reason why they are not indexed."""
 
-
 NONE_SET_ASIDE: SetAside = MappingProxyType({})
 
 
-def set_aside(lasting: Mapping[str, Any]) -> SetAside:
-    """What an earlier run's report says of files whose bytes are the reason, as it was kept."""
-    skipped = (SkippedFile(**values) for values in lasting.get("set_aside", ()))
-    return {(s.root, s.path, s.sha256): s for s in skipped}
+def set_aside(report: IngestReport) -> SetAside:
+    """The files that an earlier run left out because of their bytes."""
+    return {(s.root, s.path, s.sha256): s for s in report.set_aside}

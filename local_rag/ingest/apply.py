@@ -1,244 +1,196 @@
-"""What a plan asks for, done: embed, replace file by file, verify, publish.
+"""Carries out a plan: embeds, replaces file by file, verifies, publishes.
 
-Each file's vectors are complete before the file is touched in the draft, and a draft is complete
-and checked before anybody sees it. Leaves out when there is anything to change (`pipeline`).
+All vectors of a file exist before the file is touched in the draft, and a draft is complete and
+verified before anybody sees it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
-from dataclasses import replace
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 
-from local_rag.chunking.chunks import chunk_document
-from local_rag.corpus.scan import Scan, read_version
-from local_rag.corpus.walk import SkippedFile
-from local_rag.documents.document import parse_document
-from local_rag.documents.formats.registry import TEXT, format_of
-from local_rag.embedding.canary import CANARY, SAME_EMBEDDER, canary_vector, similarity
-from local_rag.embedding.choice import EmbedderChoice, choose_for_existing, choose_for_new
-from local_rag.errors import EmbedderAway, TextRejected
-from local_rag.index.manifest import Counts, Manifest
+from local_rag.embedding.choice import EmbedderChoice
+from local_rag.errors import EmbedderAway
+from local_rag.index.manifest import Counts, Manifest, Remark
 from local_rag.ingest.base_snapshot import BaseSnapshot
 from local_rag.ingest.draft import Draft
-from local_rag.ingest.embed import BaseVectors, PreparedFile, VectorResolver, keyed
+from local_rag.ingest.embed import BaseVectors, PreparedFile, VectorResolver
+from local_rag.ingest.embedder import CheckedEmbedder, check_embedder
 from local_rag.ingest.embedding_cache import EmbeddingCache
-from local_rag.ingest.loader import DocumentLoader
-from local_rag.ingest.plan import Plan, PlannedFile, plan_from
-from local_rag.ingest.recipe import manifest_of, recipe_of, says_the_same
-from local_rag.ingest.report import Remark, Report
+from local_rag.ingest.loader import FilePreparer, RejectedFile
+from local_rag.ingest.plan import Plan
+from local_rag.ingest.recipe import manifest_of, says_the_same
+from local_rag.ingest.report import Progress, Report
 from local_rag.ingest.snapshot_writer import SnapshotWriter
 from local_rag.settings import Settings
-from local_rag.text.encoding import NotText
 from local_rag.text.language import guess_language
 
-if TYPE_CHECKING:
-    from local_rag.ingest.report import Options, Progress
-
 log = logging.getLogger(__name__)
-DRIFTED = "The embedder embeds differently than for this index; run ingest.py --rebuild"
-
-
-def choose_embedder(
-    settings: Settings, live: BaseSnapshot, on_disk: Scan, *, rebuild: bool
-) -> EmbedderChoice:
-    """The embedder of a run. Raises `EmbedderAway` or `EmbedderChanged`."""
-    if live.identity and not rebuild:
-        return choose_for_existing(settings, live.identity)
-    return choose_for_new(settings, lambda: is_english(on_disk, settings), live.identity)
 
 
 class SnapshotUpdate:
-    """One run into a store, which is locked. Call `make` or `preview` once, then close it."""
+    """One run on a store that is locked. Call `make` or `preview` once, then close it."""
 
     def __init__(
         self,
         snapshots: SnapshotWriter,
         settings: Settings,
         choice: EmbedderChoice,
-        live: BaseSnapshot,
-        options: Options,
+        base: BaseSnapshot,
+        plan: Plan,
     ) -> None:
-        self._snapshots, self._settings, self._choice = snapshots, settings, choice
-        self._live, self._damage = live.snapshot, live.damage
-        self._roots = {root.name: root for root in settings.roots}
-        # A rebuild starts from nothing, while what it replaces goes on serving readers.
-        self._base = None if options.anew else live.snapshot
-        self._indexed = live.files if self._base else ()
+        self._snapshots, self._settings = snapshots, settings
+        self._base, self._plan = base, plan
+        self._embedder = CheckedEmbedder(choice)
+        self._preparer = FilePreparer(settings, choice.sizing, choice.identity)
         self._draft: Draft | None = None
-        self._reference: tuple[float, ...] = ()
-        self._dry_run = options.dry_run
-        self._intake = DocumentLoader(settings.max_file_bytes, settings.secrets)
-        self._rebuilding = self._base is None and live.identity is not None
-        self.report = Report(embedder=choice.identity.label, notices=list(choice.notices))
+        self._report = Report(embedder=choice.identity.label, notices=list(choice.notices))
+        self._report.note(plan)
 
-    def make(self, on_disk: Scan, progress: Progress) -> Report:
-        """Does the work and publishes it, if there is any."""
-        plan = self._plan(on_disk)
-        progress.start(len(plan.todo), sum(todo.version.size for todo in plan.todo))
+    def make(self, progress: Progress) -> Report:
+        """Does the work, and publishes the result if anything has changed."""
+        choice, start = self._embedder.choice, self._plan.start
         with closing(EmbeddingCache(self._snapshots.store.cache)) as cache:
             try:
-                if plan.todo or not self._base:
-                    self._expect_likeness(cache)
-                self._index(plan, cache, progress)
+                if self._plan.todo or start is None:
+                    self._embedder = check_embedder(choice, start, cache)
+                self._report.vectors_unusable = self._embedder.choice.away
+                with closing(self._base_vectors()) as stored:
+                    resolver = self._resolver(cache, stored)
+                    if self._plan.why_all:
+                        notice = self._forecast(resolver)
+                        progress.notice(notice)
+                        self._report.notices.append(notice)
+                    self._index(resolver, progress)
                 self._publish_if_changed()
             finally:
                 if self._draft:
                     self._draft.close()
-                    if not self.report.published:
+                    if not self._report.published:
                         self._snapshots.discard(self._draft.folder)
-                self._snapshots.prune()  # also of a draft that could not even be begun
+                self._snapshots.prune()  # also removes a draft that failed while it was begun
             cache.prune()
-        return self.report
+        return self._report
+
+    def preview(self) -> Report:
+        """Says what `make` would do, and changes nothing."""
+        self._report.vectors_unusable = self._embedder.choice.away
+        self._report.notices += [self._plan.why_all] if self._plan.why_all else []
+        self._report.deleted = len(self._plan.gone)
+        with closing(self._base_vectors()) as stored:
+            for file in self._accepted(self._preparer.prepare(self._plan.todo)):
+                self._report.count(file.todo.change)
+                keys = {key for _, key in file.chunks}
+                self._report.embedded += len(keys - stored.known(list(keys)))
+        return self._report
 
     def close(self) -> None:
         """Ends the process in which files were converted."""
-        self._intake.close()
+        self._preparer.close()
 
-    def preview(self, on_disk: Scan) -> Report:
-        """Says what `make` would do, and changes nothing."""
-        plan = self._plan(on_disk)
-        self.report.deleted = len(plan.gone)
-        live = BaseVectors(self._live, self._choice.identity)
-        with closing(live):
-            for file in self._prepared(plan.todo):
-                self._count(file.todo)
-                known = live.known([key for _, key in file.chunks])
-                self.report.embedded += len({key for _, key in file.chunks} - known)
-        return self.report
+    def _base_vectors(self) -> BaseVectors:
+        usable = None if self._embedder.has_changed else self._base.snapshot
+        return BaseVectors(usable, self._embedder.choice.identity)
 
-    def _plan(self, on_disk: Scan) -> Plan:
-        base = self._base.manifest if self._base else None
-        recipe = recipe_of(self._choice.identity.kind, self._settings)
-        plan = plan_from(base, self._indexed, on_disk, recipe)
-        self.report.note(plan)
-        return plan
+    def _resolver(self, cache: EmbeddingCache, stored: BaseVectors) -> VectorResolver:
+        choice = self._embedder.choice
+        return VectorResolver(choice.embedder, choice.identity, cache, stored.lookup, choice.away)
 
-    def _expect_likeness(self, cache: EmbeddingCache) -> None:
-        """Looks whether the embedder embeds as it did, so that no index mixes two kinds."""
-        if self._choice.embedder is None:
-            return
-        try:
-            now = canary_vector(self._choice.embedder)
-        except (EmbedderAway, TextRejected) as error:
-            self._choice = replace(self._choice, embedder=None, away=str(error))
-            return
-        key = CANARY.key(self._choice.identity)
-        then = self._base.manifest.reference if self._base else cache.get([key]).get(key)
-        if then is not None and len(then) and similarity(now, then) < SAME_EMBEDDER:
-            if self._base:
-                self._choice = replace(self._choice, embedder=None, away=DRIFTED)
-                return
-            log.warning("the embedder has changed: what it embedded before is put away")
-            cache.clear()
-            self._live = None
-        cache.put({key: now})
-        self._reference = tuple(float(x) for x in now)
+    def _forecast(self, resolver: VectorResolver) -> str:
+        """Says why all files are indexed again, and what of them must be embedded.
 
-    def _index(self, plan: Plan, cache: EmbeddingCache, progress: Progress) -> None:
-        for record in plan.gone:
+        Costs a pass over all files, as only their chunks tell. It happens after upgrades only.
+        """
+        why, identity = self._plan.why_all, self._embedder.choice.identity
+        if not identity.dimension:
+            return why
+        files = self._preparer.prepare(self._plan.todo)
+        work = resolver.survey(file for file in files if isinstance(file, PreparedFile))
+        if not work.missing:
+            return f"{why} Nothing has to be embedded again."
+        what = f"{why} To embed: {work.missing} of {work.chunks} chunks"
+        if resolver.away:
+            return f"{what}. {resolver.away}"
+        length = _duration(work.missing * work.seconds_each)
+        return f"{what}, about {length}. Until then the old index is searched."
+
+    def _index(self, resolver: VectorResolver, progress: Progress) -> None:
+        progress.start(len(self._plan.todo))
+        for record in self._plan.gone:
             self._writable().remove(record.number)
-            self.report.deleted += 1
-        identity = self._choice.identity
-        with closing(BaseVectors(self._live, identity)) as live:
-            resolver = VectorResolver(
-                self._choice.embedder, identity, cache, live.lookup, self._choice.away
-            )
-            files = self._prepared(plan.todo)
-            for file in resolver.resolve(files) if identity.dimension else files:
-                self.report.embedded = resolver.embedded
-                if file.failure and resolver.away and self._rebuilding:
-                    what = f"The rebuild stopped: {resolver.away} The index is as it was."
-                    raise EmbedderAway(what, "Run it again; what is embedded is kept.")
-                self._replace(file)
-                progress.advance(file.version.path, file.version.size, resolver.embedded)
-            self.report.embedded = resolver.embedded
+            self._report.deleted += 1
+        files = self._accepted(self._preparer.prepare(self._plan.todo), dropping=True)
+        rebuilding = self._plan.start is None and self._base.identity is not None
+        for file in resolver.resolve(files) if self._embedder.choice.identity.dimension else files:
+            if file.failure and resolver.away and rebuilding:
+                what = f"The rebuild stopped: {resolver.away} The index is as it was."
+                raise EmbedderAway(what, "Run it again; what is embedded is kept.")
+            self._replace(file)
+            progress.advance(resolver.embedded)
+        self._report.embedded = resolver.embedded
+        self._report.vectors_unusable = resolver.away
 
-    def _prepared(self, todos: Sequence[PlannedFile]) -> Iterator[PreparedFile]:
-        """The files that are to be indexed, read again and cut into chunks."""
-        sizing, identity = self._choice.sizing, self._choice.identity
-        for todo in todos:
-            root = self._roots[todo.version.root]
-            read = read_version(root, todo.version, self._settings.max_file_bytes)
-            if isinstance(read, SkippedFile):
-                self.report.skipped.append(read)
+    def _accepted(
+        self, files: Iterable[PreparedFile | RejectedFile], *, dropping: bool = False
+    ) -> Iterator[PreparedFile]:
+        """The files that can be indexed. Reports on the others, and takes them out of the index."""
+        for file in files:
+            if isinstance(file, PreparedFile):
+                self._report.note_document(file.version, file.document)
+                yield file
                 continue
-            version, content = read
-            document = self._intake.read(version, content.data)
-            if isinstance(document, SkippedFile):
-                self.report.skipped.append(document)
-                self._drop(todo)
-                continue
-            for text in document.warnings:
-                self.report.warnings.append(Remark(version.root, version.path, text))
-            chunks = chunk_document(document, sizing.budget, sizing.token_starts)
-            yield PreparedFile(todo, version, document, keyed(document, chunks, identity))
-
-    def _drop(self, todo: PlannedFile) -> None:
-        """A file that was indexed and now is none: `rag: false`, or no text any more."""
-        if todo.old:
-            self.report.deleted += 1
-            if not self._dry_run:
-                self._writable().remove(todo.old.number)
+            self._report.skipped.append(file.skipped)
+            if file.read and file.todo.old:
+                self._report.deleted += 1
+                if dropping:
+                    self._writable().remove(file.todo.old.number)
 
     def _replace(self, file: PreparedFile) -> None:
-        old = file.todo.old
+        old, document = file.todo.old, file.document
         if file.failure:
-            remark = Remark(file.version.root, file.version.path, file.failure)
-            self.report.failed.append(remark)
-            if old and old.lifecycle != file.document.lifecycle:  # retiring never waits
-                document = file.document
+            self._report.failed.append(Remark(file.version.root, file.version.path, file.failure))
+            if old and old.lifecycle != document.lifecycle:  # retiring never waits
                 self._writable().set_lifecycle(
                     old.number, document.lifecycle, document.superseded_by
                 )
             return
         if old:
             self._writable().remove(old.number)
-        language = guess_language(file.document.text, self._settings.languages)
-        self._writable().add(
-            file.version, file.document, file.chunks, file.ordered_vectors, language
-        )
-        self._count(file.todo)
-        log.debug("indexed %d files", self.report.indexed)
-
-    def _count(self, todo: PlannedFile) -> None:
-        setattr(self.report, todo.change, getattr(self.report, todo.change) + 1)
+        language = guess_language(document.text, self._settings.languages)
+        self._writable().add(file.version, document, file.chunks, file.ordered_vectors, language)
+        self._report.count(file.todo.change)
+        log.debug("indexed %d files", self._report.indexed)
 
     def _writable(self) -> Draft:
         if self._draft is None:
-            self._draft = Draft.begin(self._snapshots, self._choice.identity, self._base)
+            identity = self._embedder.choice.identity
+            self._draft = Draft.begin(self._snapshots, identity, self._plan.start)
         return self._draft
 
     def _publish_if_changed(self) -> None:
-        if self._draft is None and self._base and not self._damage:
-            manifest = self._manifest(self._base.manifest.counts)
-            if says_the_same(manifest, self._base.manifest):
+        start = self._plan.start
+        if self._draft is None and start and not self._base.damage:
+            manifest = self._manifest(start.manifest.counts)
+            if says_the_same(manifest, start.manifest):
                 return
         manifest = self._manifest(self._writable().finish())
         self._snapshots.publish(self._writable().folder, manifest)
-        self.report.published = self._writable().folder.name
+        self._report.published = self._writable().folder.name
 
     def _manifest(self, counts: Counts) -> Manifest:
-        reference = self._base.manifest.reference if self._base else self._reference
+        start = self._plan.start
         return manifest_of(
-            self._choice.identity, self._settings, counts, self.report, reference=reference
+            self._embedder.choice.identity,
+            self._settings,
+            counts,
+            self._report,
+            reference=start.manifest.reference if start else self._embedder.reference,
         )
 
 
-LANGUAGE_SAMPLE = 50  # files
-
-
-def is_english(on_disk: Scan, settings: Settings) -> bool:
-    """Whether at least half of the sample is in English, or in nothing that can be told."""
-    roots = {root.name: root for root in settings.roots}
-    texts = [v for v in on_disk.versions if not (format_of(v.path) or TEXT).module]
-    guesses = []
-    for version in islice(texts, 0, None, max(1, len(texts) // LANGUAGE_SAMPLE)):
-        read = read_version(roots[version.root], version, settings.max_file_bytes)
-        with suppress(NotText):
-            if not isinstance(read, SkippedFile):
-                guesses.append(guess_language(parse_document(read[1].data).text))
-    return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)
+def _duration(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{max(1, seconds):.0f} s"

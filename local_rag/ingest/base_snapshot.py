@@ -1,13 +1,9 @@
-"""What an ingest builds on: the live snapshot, or what is left of the store if that is damaged.
-
-Leaves out what is built (`pipeline`), and changes nothing.
-"""
+"""What an ingest builds on: the live snapshot, or an older one if that is damaged."""
 
 from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -23,16 +19,19 @@ from local_rag.index.checksums import (
     check_database,
     check_vector_files,
 )
+from local_rag.index.manifest import FORMAT_VERSION
 from local_rag.index.snapshots import Snapshot, Store
+from local_rag.ingest.store_disk import replace_private
 
 log = logging.getLogger(__name__)
+PROOF_FILE = "proof.json"
 
 
 @dataclass(frozen=True)
 class BaseSnapshot:
-    """The snapshot to build on with its files, and the identity that the store has.
+    """The newest undamaged snapshot with its files, and the store's embedder identity.
 
-    `damage` says what is wrong with the live snapshot; then this one is older, or none is whole.
+    `damage` says what is wrong with the live snapshot; then this one is older, or there is none.
     """
 
     snapshot: Snapshot | None = None
@@ -40,11 +39,16 @@ class BaseSnapshot:
     identity: EmbedderIdentity | None = None
     damage: str = ""
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether it can be read but not built on, as an earlier version wrote it."""
+        return self.snapshot is not None and self.snapshot.manifest.format < FORMAT_VERSION
+
 
 def load_base_snapshot(store: Store, *, remember: bool = False) -> BaseSnapshot:
-    """What is live now, or the newest older snapshot if that is damaged.
+    """The live snapshot, or the newest older one if that is damaged.
 
-    With `remember` what Chroma found whole is kept in mind for the next run.
+    With `remember`, the next run need not have Chroma look at the same database again.
 
     Raises:
         IndexTooNew: a newer program wrote it.
@@ -76,10 +80,10 @@ def _whole(store: Store, snapshot: Snapshot, *, remember: bool) -> BaseSnapshot:
 
 
 def _check_collection(store: Store, snapshot: Snapshot, *, remember: bool) -> None:
-    """Has Chroma look at the collection, unless its database is still what Chroma found whole.
+    """Has Chroma check the collection, unless its database is unchanged since the last check.
 
-    Only Chroma knows whether it can use what is in its database, and takes over a second to say
-    so. All its other files are summed.
+    Only Chroma knows whether it can use its database, and takes over a second to tell. All its
+    other files have checksums.
     """
     database, proof = snapshot.chroma / DATABASE, DatabaseProof(store.path)
     if proof.covers(snapshot.path.name, database):
@@ -93,17 +97,14 @@ def _check_collection(store: Store, snapshot: Snapshot, *, remember: bool) -> No
         proof.keep(snapshot.path.name, database)
 
 
-PROOF_FILE = "proof.json"
-
-
 class DatabaseProof:
-    """The store's proof, if it has one."""
+    """Remembers for which bytes of the database Chroma found the collection intact."""
 
     def __init__(self, store: Path) -> None:
         self._path = store / PROOF_FILE
 
     def covers(self, snapshot: str, database: Path) -> bool:
-        """Whether the database of the snapshot of that name is what was found whole."""
+        """Whether the database of the named snapshot is unchanged since it was found intact."""
         with suppress(OSError, ValueError, TypeError, KeyError):
             kept = json.loads(self._path.read_text(encoding="utf-8"))
             checksum = Checksum(kept["size"], kept["crc"])
@@ -111,11 +112,7 @@ class DatabaseProof:
         return False
 
     def keep(self, snapshot: str, database: Path) -> None:
-        """Notes that it was found whole as it is now."""
+        """Notes that it was found intact as it is now."""
         checksum = Checksum.of(database)
         text = json.dumps({"snapshot": snapshot, "size": checksum.size, "crc": checksum.crc})
-        part = self._path.with_suffix(".part")
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
-                       encoding="utf-8") as file:  # fmt: skip
-            file.write(text)
-        part.replace(self._path)
+        replace_private(self._path, text)

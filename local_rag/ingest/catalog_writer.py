@@ -1,7 +1,4 @@
-"""The catalogue of a snapshot in the making: made anew or copied, and changed file by file.
-
-Leaves out when it is done and seen by readers (`draft`).
-"""
+"""Writes the catalog of a draft: creates or copies it, and changes it file by file."""
 
 from __future__ import annotations
 
@@ -53,18 +50,18 @@ CREATE INDEX chunks_of_key ON chunks (key);
 
 
 class CatalogWriter(Catalog):
-    """An open catalogue that no reader has seen yet."""
+    """An open catalog that no reader has seen yet."""
 
     @classmethod
     def create(cls, path: Path) -> CatalogWriter:
-        """A new, empty catalogue at `path`."""
+        """A new, empty catalog at `path`."""
         connection = sqlite3.connect(path)
         connection.executescript(CATALOG_SCHEMA + keyword_writer.KEYWORD_SCHEMA)
         return cls(connection)
 
     @classmethod
     def open_copy(cls, path: Path) -> CatalogWriter:
-        """A copied catalogue, to be changed and then published."""
+        """A copied catalog, to be changed and then published."""
         return cls(sqlite3.connect(path))
 
     def commit(self) -> None:
@@ -78,7 +75,7 @@ class CatalogWriter(Catalog):
         chunks: Sequence[tuple[Chunk, bytes]],
         language: str = "",
     ) -> int:
-        """Adds a file that is not in it, with its chunks and their cache keys; its number."""
+        """Adds a file with its chunks and their cache keys. Returns its number."""
         number = self._insert_file(version, document, language)
         front = document.text[: document.body_start]
         title = " ".join([document.title or "", *document.aliases])
@@ -120,7 +117,7 @@ class CatalogWriter(Catalog):
         return row.lastrowid or 0
 
     def remove_file(self, number: int) -> list[str]:
-        """Removes a file and answers its chunks' ids."""
+        """Removes a file and returns the ids of its chunks."""
         chunks = self.rows("SELECT number, id FROM chunks WHERE file = ?", (number,))
         keyword_writer.remove_chunks(self.connection, [row[0] for row in chunks])
         self.connection.execute("DELETE FROM chunks WHERE file = ?", (number,))
@@ -129,15 +126,15 @@ class CatalogWriter(Catalog):
         return [row[1] for row in chunks]
 
     def set_lifecycle(self, number: int, lifecycle: str, superseded_by: str) -> None:
-        """Marks a file without reading it anew."""
+        """Marks a file without reading it again."""
         sql = "UPDATE files SET lifecycle = ?, superseded_by = ? WHERE number = ?"
         self.connection.execute(sql, (lifecycle, superseded_by, number))
 
 
 def chunk_ids(version: FileVersion, chunks: Sequence[tuple[Chunk, bytes]]) -> list[str]:
-    """An id for each chunk that stays while its text does: 16 hex digits.
+    """An id for each chunk, 16 hex digits, that stays the same while the chunk's text does.
 
-    Made of root, path, text, and the how-manieth chunk of this text it is in its file.
+    Derived from root, path, text, and its occurrence number among equal chunks of the file.
     """
     seen: dict[str, int] = {}
     ids = []

@@ -1,7 +1,6 @@
-"""A snapshot in the making: begun from the live one, changed file by file, checked, published.
+"""A snapshot being written: started from the live one, changed file by file, verified.
 
-Nothing here is seen by a reader before `publish`; an abandoned draft is pruned by the next
-ingest. Leaves out what to change (`plan`, `changes`).
+No reader sees it before it is published. The next ingest prunes an abandoned draft.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from local_rag.ingest.snapshot_writer import SnapshotWriter
 from local_rag.ingest.vector_writer import VectorWriter
 
 log = logging.getLogger(__name__)
-BATCH_CHUNKS = 2000  # chunks added to Chroma at once
-FEW_CHUNKS = 500  # chunks; below that many, deleted rows cost nothing worth a refill
+BATCH_CHUNKS = 2000  # added to Chroma at once
+FEW_CHUNKS = 500  # with fewer, deleted rows are not worth a refill
 
 
 class Draft:
@@ -50,7 +49,7 @@ class Draft:
     ) -> Draft:
         """A copy of `base`, or an empty draft. A keyword-only identity has no vectors.
 
-        A base most of whose HNSW rows are deleted is copied row by row, which drops them.
+        If most HNSW rows of the base are deleted ones, it is copied row by row, which drops them.
         """
         folder = snapshots.begin()
         chroma, database = folder / "chroma", folder / "keywords.sqlite3"
@@ -90,20 +89,20 @@ class Draft:
         vectors: Sequence[Vector],
         language: str = "",
     ) -> None:
-        """Adds a file; `vectors` go with `chunks`, and are not looked at without a collection."""
+        """Adds a file with a vector for each chunk; a keyword-only draft ignores the vectors."""
         number = self.catalog.add_file(version, document, chunks, language)
         if self._vectors:
             self._enqueue(self._records(number), vectors)
 
     def remove(self, number: int) -> None:
-        """Takes a file out of both indexes."""
+        """Removes a file from both indexes."""
         ids = self.catalog.remove_file(number)
         if self._vectors:
             self._flush()
             self._vectors.delete(ids)
 
     def set_lifecycle(self, number: int, lifecycle: str, superseded_by: str) -> None:
-        """Marks a file, whose chunks stay as they are."""
+        """Marks a file. Its chunks stay as they are."""
         self.catalog.set_lifecycle(number, lifecycle, superseded_by)
         if self._vectors:
             self._flush()
@@ -114,7 +113,7 @@ class Draft:
         return vector_records(file, self.catalog.chunks_of(number))
 
     def finish(self) -> Counts:
-        """Writes everything, closes the files and proves that all of it can be read again.
+        """Writes everything, closes the files and verifies that all of it can be read again.
 
         Raises:
             IndexUnreadable: a chunk cannot be reached; the draft must not be published.
@@ -166,7 +165,7 @@ class Draft:
 
 
 def copy_collection(source: Path, target: Path) -> None:
-    """Copies a collection that readers may have open. `target` must not exist."""
+    """Copies a collection while readers may have it open. `target` must not exist."""
     target.mkdir(mode=0o700)
     with closing(sqlite3.connect(f"{(source / DATABASE).as_uri()}?mode=ro", uri=True)) as database:
         database.execute("VACUUM INTO ?", (str(target / DATABASE),))

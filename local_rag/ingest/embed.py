@@ -1,12 +1,12 @@
-"""Files in, files with all their vectors out: from the cache, the live index or the embedder.
+"""Gives files their vectors, which come from the cache, the base snapshot or the embedder.
 
-Batches reach across files, and every vector is in the cache before anything else happens to it.
-Leaves out what becomes of the files (`pipeline`).
+Batches span files, and every new vector is cached before anything else happens to it.
 """
 
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,12 +26,13 @@ from local_rag.ingest.embedding_cache import EmbeddingCache
 from local_rag.ingest.plan import PlannedFile
 
 log = logging.getLogger(__name__)
+FIRST_BATCH = 64  # chunks at least, out of which the first batch is taken to measure
 Lookup = Callable[[Sequence[bytes]], dict[bytes, Vector]]
 
 
 @dataclass
 class PreparedFile:
-    """A parsed and chunked file on its way. `failure` says why it cannot be indexed."""
+    """A parsed and chunked file. `failure` says why it cannot be indexed."""
 
     todo: PlannedFile
     version: FileVersion
@@ -47,7 +48,7 @@ class PreparedFile:
 
     @property
     def ordered_vectors(self) -> list[Vector]:
-        """The vectors in the order of `chunks`; none of them in a keyword-only store."""
+        """The vectors in the order of `chunks`; empty in a keyword-only store."""
         return [self.vectors[key] for _, key in self.chunks] if self.vectors else []
 
 
@@ -58,22 +59,61 @@ def keyed(
     return [(chunk, embedding_input(document, chunk).key(identity)) for chunk in chunks]
 
 
+@dataclass(frozen=True)
+class EmbeddingWork:
+    """How many different chunks there are, how many have no vector, and how long one takes."""
+
+    chunks: int
+    missing: int
+    seconds_each: float = 0.0
+
+
 class VectorResolver:
-    """Finds or makes the vectors of files. `embedder` is None where it is away from the start."""
+    """Finds or makes the vectors of files. `embedder` is None if it is away from the start.
+
+    `stored` looks vectors up in the base snapshot. `away` says why the embedder is away, once it
+    is.
+    """
 
     def __init__(
         self,
         embedder: Embedder | None,
         identity: EmbedderIdentity,
         cache: EmbeddingCache,
-        live: Lookup,
+        stored: Lookup,
         away: str = "",
     ) -> None:
         self.embedded = 0
         self.away = away
-        self._embedder, self._identity, self._cache, self._live = embedder, identity, cache, live
+        self._embedder, self._identity = embedder, identity
+        self._cache, self._stored = cache, stored
         self._waiting: deque[PreparedFile] = deque()
         self._passages: dict[bytes, EmbeddingInput] = {}
+
+    def survey(self, files: Iterable[PreparedFile]) -> EmbeddingWork:
+        """How much there is to embed. Embeds the first batch, to measure how long it takes."""
+        seen: set[bytes] = set()
+        missing: set[bytes] = set()
+        for file in files:
+            new = {key for _, key in file.chunks} - seen
+            seen |= new
+            found = self._cache.get(new)
+            found |= self._stored(list(new - found.keys()))
+            missing |= new - found.keys()
+            if len(self._passages) < FIRST_BATCH:
+                self._passages |= {
+                    key: embedding_input(file.document, chunk)
+                    for chunk, key in file.chunks
+                    if key in missing
+                }
+        if not self._embedder or not missing:
+            self._passages.clear()
+            return EmbeddingWork(len(seen), len(missing))
+        started = time.monotonic()
+        self._embed_next()
+        seconds = time.monotonic() - started
+        self._passages.clear()
+        return EmbeddingWork(len(seen), len(missing), seconds / max(1, self.embedded))
 
     def resolve(self, files: Iterable[PreparedFile]) -> Iterator[PreparedFile]:
         """Every file in order, with all its vectors or with its failure."""
@@ -93,7 +133,7 @@ class VectorResolver:
         self._waiting.append(file)
         file.vectors.update(self._cache.get(dict.fromkeys(file.missing)))
         if file.missing:
-            file.vectors.update(self._live(file.missing))
+            file.vectors.update(self._stored(file.missing))
         for chunk, key in file.chunks:
             if key not in file.vectors:
                 self._passages[key] = embedding_input(file.document, chunk)
@@ -132,7 +172,7 @@ class VectorResolver:
                     file.failure = f"lines {chunk.first_line}-{chunk.last_line}: {why}"
 
     def _split(self, key: bytes) -> None:
-        """Puts the halves of a chunk that is too long in its place, and looks for theirs."""
+        """Replaces a chunk that is too long by its halves, and looks for their vectors."""
         for file in [f for f in self._waiting if any(k == key for _, k in f.chunks)]:
             chunks: list[tuple[Chunk, bytes]] = []
             for chunk, other in file.chunks:
@@ -151,7 +191,7 @@ class VectorResolver:
 
 
 class BaseVectors:
-    """Vectors that the live snapshot holds, by cache key; none if it is of another identity."""
+    """The vectors of a snapshot by cache key; none if another embedder made them."""
 
     def __init__(self, snapshot: Snapshot | None, identity: EmbedderIdentity) -> None:
         usable = (
@@ -162,11 +202,11 @@ class BaseVectors:
         self._vectors: VectorIndex | None = None
 
     def known(self, keys: Sequence[bytes]) -> set[bytes]:
-        """Those of the keys that it has a vector for."""
+        """Which of the keys it has a vector for."""
         return set(self._opened().ids_by_key(keys)) if self._snapshot else set()
 
     def lookup(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """The vectors of those of the keys that it has."""
+        """The vectors that it has for the keys."""
         if self._snapshot is None:
             return {}
         ids = self._opened().ids_by_key(keys)

@@ -1,7 +1,6 @@
-"""The embedding cache: what was ever embedded for this store, by key.
+"""The embedding cache: every vector that was embedded for this store, by key.
 
-It makes a killed run resumable and a rebuild cheap, and may be deleted at any time. Leaves out
-what a key is made of (`embedders.Passage.key`).
+It makes a killed run resumable and a rebuild cheap, and may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ CREATE TABLE IF NOT EXISTS vectors (
 
 
 class EmbeddingCache:
-    """A SQLite file of float32 vectors. For the one process that holds the store's lock.
+    """A SQLite file of float32 vectors, used by the one process that holds the store's lock.
 
-    Damage costs embedding again: the file is put aside, and begun anew.
+    A damaged file is put aside and replaced by an empty one; then texts are embedded again.
     """
 
     def __init__(self, path: Path) -> None:
@@ -43,7 +42,7 @@ class EmbeddingCache:
         self._connection.close()
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
-        """The vectors of those of the keys that it has, undamaged."""
+        """The vectors that it has for the keys. One that is not unit length is left out."""
         wanted, found = list(keys), {}
         for start in range(0, len(wanted), PAGE_KEYS):
             page = wanted[start : start + PAGE_KEYS]
@@ -57,7 +56,7 @@ class EmbeddingCache:
         return found
 
     def put(self, vectors: dict[bytes, Vector]) -> None:
-        """Keeps vectors at once, so that a kill in the next moment loses none of them."""
+        """Stores vectors at once, so that a kill right after it loses none of them."""
         now = int(time.time())
         rows = [(key, vector.astype("<f4").tobytes(), now) for key, vector in vectors.items()]
         self._change("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
@@ -67,7 +66,7 @@ class EmbeddingCache:
         self._change("DELETE FROM vectors WHERE used >= ?", [(0,)])
 
     def prune(self) -> None:
-        """Forgets what no ingest has asked for in `UNUSED_DAYS` days."""
+        """Forgets what no ingest has used for `UNUSED_DAYS` days."""
         oldest = int(time.time()) - UNUSED_DAYS * 86_400
         self._change("DELETE FROM vectors WHERE used < ?", [(oldest,)])
 
@@ -97,7 +96,7 @@ class EmbeddingCache:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """The cache's database; one that is damaged at first sight is put aside."""
+    """Opens the cache. A file that is visibly damaged is put aside."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(path)
     try:

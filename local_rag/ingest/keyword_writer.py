@@ -1,7 +1,6 @@
-"""The word index of one snapshot: SQLite FTS5 over the chunks' terms, ranked by BM25.
+"""Writes the keyword index of a snapshot: SQLite FTS5 over the chunks' terms, ranked by BM25.
 
-FTS5 never sees people's text, only terms made of it, and those only as quoted strings. Leaves
-out how text becomes terms (`terms`).
+FTS5 never sees people's text, only terms made from it, and those only as quoted strings.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from itertools import chain
 
 from local_rag.text.tokenizer import words
 
-# The terms come ready, so the tokenizer must do nothing but split at blanks. `exact` holds the
+# The terms are ready-made, so the tokenizer must only split at blanks. `exact` holds the
 # exact terms of all the other columns, which hold stems.
 KEYWORD_SCHEMA = r"""
 CREATE VIRTUAL TABLE words USING fts5 (
@@ -24,7 +23,7 @@ CREATE VIRTUAL TABLE words USING fts5 (
 
 @dataclass(frozen=True)
 class IndexedFields:
-    """What is indexed of a chunk. `front` is the front matter, which its first chunk carries."""
+    """What is indexed of a chunk. `front` is the front matter, in a file's first chunk only."""
 
     path: str
     title: str
@@ -36,7 +35,7 @@ class IndexedFields:
 def add_chunk(
     connection: sqlite3.Connection, number: int, fields: IndexedFields, language: str
 ) -> None:
-    """Indexes a chunk of a document in `language` under its number."""
+    """Indexes a chunk of a document written in `language` under its number."""
     columns = [list(words(text, language)) for text in astuple(fields)]
     stems = [" ".join(stem for word in column for stem in word.stems) for column in columns]
     exact = " ".join(term for word in chain(*columns) for term in word.exact)
@@ -48,5 +47,5 @@ def add_chunk(
 
 
 def remove_chunks(connection: sqlite3.Connection, numbers: Sequence[int]) -> None:
-    """Takes chunks out of the index."""
+    """Removes chunks from the index."""
     connection.executemany("DELETE FROM words WHERE rowid = ?", [(n,) for n in numbers])

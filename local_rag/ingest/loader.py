@@ -1,29 +1,76 @@
-"""A file's bytes to the document to be indexed, or the reason why there is none.
-
-Brings together what reads a format and what keeps secrets out. Leaves out which files there are
-(`walk`) and what becomes of the answer (`changes`).
-"""
+"""Reads a planned file and turns it into chunks, or into the reason why it is not indexed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from local_rag.corpus.scan import FileVersion
-from local_rag.corpus.walk import SkippedFile
-from local_rag.documents.credentials import find_credentials, find_private_key
+from local_rag.chunking.chunks import chunk_document
+from local_rag.corpus.scan import FileVersion, read_version
+from local_rag.corpus.skipped import SkipKind, SkippedFile
+from local_rag.documents.credentials import Credential, find_credentials, find_private_key
 from local_rag.documents.document import Document, document_from_extract, parse_document
 from local_rag.documents.formats.converter import Converter
-from local_rag.documents.formats.extract import LibraryMissing, Unconvertible
+from local_rag.documents.formats.extract import LibraryMissing, NoText, Unconvertible
 from local_rag.documents.formats.registry import TEXT, format_of
-from local_rag.settings import Secrets
+from local_rag.embedding.base import Sizing
+from local_rag.embedding.identity import EmbedderIdentity
+from local_rag.ingest.embed import PreparedFile, keyed
+from local_rag.ingest.plan import PlannedFile
+from local_rag.settings import Secrets, Settings
 from local_rag.text.encoding import NotText
 
-EXCLUDED = "asks to be left out (rag: false)"
+EXCLUDED = "excluded by rag: false"
 MOST_CREDENTIALS = 20  # credentials named of one document; a file full of them has made its point
 
 
+@dataclass(frozen=True)
+class RejectedFile:
+    """A planned file that is not indexed. If it was `read`, nothing of it may stay indexed."""
+
+    todo: PlannedFile
+    skipped: SkippedFile
+    read: bool
+
+
+class FilePreparer:
+    """Prepares planned files for an index of one embedder. Close it.
+
+    Each file is read again: the scan cannot keep the bytes of a whole corpus in memory.
+    """
+
+    def __init__(self, settings: Settings, sizing: Sizing, identity: EmbedderIdentity) -> None:
+        self._settings, self._sizing, self._identity = settings, sizing, identity
+        self._roots = {root.name: root for root in settings.roots}
+        self._loader = DocumentLoader(settings.max_file_bytes, settings.secrets)
+
+    def close(self) -> None:
+        """Ends the process in which files were converted."""
+        self._loader.close()
+
+    def prepare(self, todos: Sequence[PlannedFile]) -> Iterator[PreparedFile | RejectedFile]:
+        """Each file in order, with its chunks or with the reason why there are none."""
+        budget, token_starts = self._sizing.budget, self._sizing.token_starts
+        for todo in todos:
+            root = self._roots[todo.version.root]
+            read = read_version(root, todo.version, self._settings.max_file_bytes)
+            if isinstance(read, SkippedFile):
+                yield RejectedFile(todo, read, read=False)
+                continue
+            version, content = read
+            document = self._loader.read(version, content.data)
+            if isinstance(document, SkippedFile):
+                yield RejectedFile(todo, document, read=True)
+                continue
+            chunks = chunk_document(document, budget, token_starts)
+            yield PreparedFile(todo, version, document, keyed(document, chunks, self._identity))
+
+
 class DocumentLoader:
-    """Reads files one by one. `longest` is the greatest length of a converted text. Close it."""
+    """Turns bytes into documents, and keeps secrets out. Close it.
+
+    `longest` is the maximum length of a converted text.
+    """
 
     def __init__(self, longest: int, secrets: Secrets) -> None:
         self._secrets = secrets
@@ -38,23 +85,16 @@ class DocumentLoader:
         try:
             document = self._parsed(found.path, data)
         except (NotText, Unconvertible) as error:
-            known = "" if isinstance(error, LibraryMissing) else found.sha256
-            return SkippedFile(found.root, found.path, str(error), wanted=True, sha256=known)
+            return _failed(found, error)
         if document.excluded:
-            return SkippedFile(found.root, found.path, EXCLUDED, wanted=False, sha256=found.sha256)
+            return _skipped(found, SkipKind.LEFT_OUT, EXCLUDED)
         line, credentials = find_private_key(document.text), find_credentials(document.text)
         if line is not None:
-            return _kept_out(found, f"holds a private key (line {line})")
+            return _skipped(found, SkipKind.SECRET, "holds a private key", f"line {line}")
         if credentials and self._secrets == "skip":
-            first = credentials[0]
-            reason = f"holds a credential (line {first.line}: {first.kind})"
-            return _kept_out(found, reason)
-        remarks = [f"line {c.line} looks like a secret: {c.kind}" for c in credentials]
-        if len(remarks) > MOST_CREDENTIALS:
-            remarks[MOST_CREDENTIALS:] = [
-                f"{len(remarks) - MOST_CREDENTIALS} more lines look like secrets"
-            ]
-        return replace(document, warnings=(*document.warnings, *remarks))
+            detail = f"line {credentials[0].line}, {credentials[0].kind}"
+            return _skipped(found, SkipKind.SECRET, "holds a credential", detail)
+        return replace(document, warnings=(*document.warnings, *_remarks(credentials)))
 
     def _parsed(self, path: str, data: bytes) -> Document:
         kind = format_of(path) or TEXT
@@ -63,7 +103,21 @@ class DocumentLoader:
         return document_from_extract(self._converter.convert(kind, data), kind)
 
 
-def _kept_out(found: FileVersion, reason: str) -> SkippedFile:
-    return SkippedFile(
-        found.root, found.path, reason, wanted=False, secret=True, sha256=found.sha256
-    )
+def _remarks(credentials: list[Credential]) -> list[str]:
+    remarks = [f"line {c.line} looks like a secret: {c.kind}" for c in credentials]
+    if len(remarks) > MOST_CREDENTIALS:
+        rest = len(remarks) - MOST_CREDENTIALS
+        remarks[MOST_CREDENTIALS:] = [f"{rest} more lines look like secrets"]
+    return remarks
+
+
+def _failed(found: FileVersion, error: NotText | Unconvertible) -> SkippedFile:
+    kind = SkipKind.NO_TEXT if isinstance(error, NoText) else SkipKind.FAILED
+    reason, _, detail = str(error).partition(": ")
+    skipped = _skipped(found, kind, reason, detail)
+    # A library can be installed without any change to the file, which must then be tried again.
+    return replace(skipped, sha256="") if isinstance(error, LibraryMissing) else skipped
+
+
+def _skipped(found: FileVersion, kind: SkipKind, reason: str, detail: str = "") -> SkippedFile:
+    return SkippedFile(found.root, found.path, kind, reason, detail, found.sha256)

@@ -1,27 +1,28 @@
-"""What an ingest has to do: the corpus as it lies on disk against the live catalogue. Pure.
-
-Leaves out how either is read (`scan`, `basis`), and doing it (`changes`).
-"""
+"""What an ingest has to do: the corpus on disk compared with the catalog. Reads no file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from local_rag.corpus.scan import FileVersion, Scan
-from local_rag.corpus.walk import WHOLE_ROOT, SkippedFile
+from local_rag.corpus.skipped import WHOLE_ROOT, SkipKind, SkippedFile
 from local_rag.errors import CorpusUnavailable
 from local_rag.index.catalog import CatalogEntry
-from local_rag.index.manifest import NONE_SET_ASIDE, Manifest, RootState, SetAside, set_aside
+from local_rag.index.manifest import NONE_SET_ASIDE, RootState, SetAside, set_aside
+from local_rag.index.snapshots import Snapshot
+from local_rag.ingest.base_snapshot import BaseSnapshot
 from local_rag.settings import Root
 
 Change = Literal["new", "changed", "renamed"]
+OUTDATED = "An earlier version of this program wrote the index, so it is rebuilt."
+OTHER_RECIPE = "The program or its settings now index documents differently, so all are reindexed."
 
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """A file to be indexed; `old` is its entry in the live catalogue, under its former name."""
+    """A file to be indexed; `old` is its entry in the catalog, perhaps under a former name."""
 
     change: Change
     version: FileVersion
@@ -30,33 +31,42 @@ class PlannedFile:
 
 @dataclass(frozen=True)
 class Plan:
-    """`held` files are in the index and cannot be read now; they stay as they are."""
+    """What to do. `held` files are indexed and cannot be read now; they stay as they are.
+
+    `start` is the snapshot to build on, None to build from nothing. `why_all` says why files are
+    indexed again that have not changed.
+    """
 
     todo: tuple[PlannedFile, ...]
     gone: tuple[CatalogEntry, ...]
     unchanged: tuple[CatalogEntry, ...]
     held: tuple[CatalogEntry, ...]
     skipped: tuple[SkippedFile, ...]
+    start: Snapshot | None = None
+    why_all: str = ""
 
 
-def plan_from(
-    base: Manifest | None, indexed: Sequence[CatalogEntry], on_disk: Scan, recipe: str
-) -> Plan:
-    """The plan for an index to be made by `recipe` from the one of `base`, or from nothing."""
-    same = base is not None and base.recipe == recipe
+def plan_from(base: BaseSnapshot, on_disk: Scan, recipe: str, *, anew: bool = False) -> Plan:
+    """The plan for an index made by `recipe`: built on `base` unless that is outdated."""
+    start = None if anew or base.is_outdated else base.snapshot
+    if start is None:
+        plan = make_plan(on_disk, (), same_recipe=False)
+        return replace(plan, why_all=OUTDATED if base.is_outdated else "")
+    same = start.manifest.recipe == recipe
     # A file that took its converter a minute in vain is not tried again until it changes.
-    aside = set_aside(base.report) if base and same else NONE_SET_ASIDE
-    return make_plan(on_disk, indexed, same_recipe=same, aside=aside)
+    aside = set_aside(start.manifest.report) if same else NONE_SET_ASIDE
+    plan = make_plan(on_disk, base.files, same_recipe=same, aside=aside)
+    return replace(plan, start=start, why_all="" if same else OTHER_RECIPE)
 
 
 def make_plan(
     on_disk: Scan, indexed: Sequence[CatalogEntry], *, same_recipe: bool,
     aside: SetAside = NONE_SET_ASIDE,
 ) -> Plan:  # fmt: skip
-    """Compares the corpus with the catalogue. A move is a new path with a gone file's bytes.
+    """Compares the corpus with the catalog. A move is a new path with a gone file's bytes.
 
-    With another recipe (chunk sizes, parser) than the catalogue's, every file has to be redone.
-    `aside` holds what is known to be no document, by root, path and hash.
+    If the catalog was made by another recipe (chunk sizes, parser), every file is indexed again.
+    `aside` holds files that are known not to be indexable, by root, path and hash.
     """
     entries = {(entry.root, entry.path): entry for entry in indexed}
     unchanged: list[CatalogEntry] = []
@@ -67,9 +77,10 @@ def make_plan(
             unchanged.append(entry)
         else:
             other.append((version, entry))
-    unreadable = [s for s in on_disk.skipped if "unreadable" in s.reason]
+    unreadable = [s for s in on_disk.skipped if s.kind is SkipKind.UNREADABLE]
     held = [entry for entry in entries.values() if _is_unreadable(entry, unreadable)]
-    gone = [entry for entry in entries.values() if entry not in held]
+    kept = {entry.number for entry in held}
+    gone = [entry for entry in entries.values() if entry.number not in kept]
     todo, known = _sorted_out(other, {entry.sha256: entry for entry in gone}, aside)
     moved = {t.old.number for t in todo if t.old and t.change == "renamed"}
     left = tuple(entry for entry in gone if entry.number not in moved)
@@ -81,7 +92,7 @@ def _sorted_out(
     gone: dict[str, CatalogEntry],
     aside: SetAside,
 ) -> tuple[tuple[PlannedFile, ...], list[SkippedFile]]:
-    """What to do about files that aren't as they were, and those known to be no documents."""
+    """What to do about files that are not as they were, and which of them are set aside."""
     todo, skipped = [], []
     for version, entry in other:
         if entry:
@@ -110,29 +121,29 @@ def _is_unreadable(entry: CatalogEntry, unreadable: Sequence[SkippedFile]) -> bo
 
 
 def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None:
-    """Refuses to put other folders in the place of all that the index is of.
+    """Refuses to replace the whole index with other folders.
 
-    A run without the settings of the one before would put the sample corpus in place of notes.
+    A run without the settings of the run before would replace notes with the sample corpus.
 
     Raises:
-        CorpusUnavailable: the index has documents, and none of the roots that they are from is
-            among those of this run.
+        CorpusUnavailable: no root of this run is one from which the index has documents.
     """
     had = [state.path for state in known if state.files]
     if had and not set(had) & {str(root.path) for root in roots}:
         folders = ", ".join(str(root.path) for root in roots)
-        what = f"The index is of {', '.join(had)}, but RAG_CORPUS_DIR names {folders}."
-        remedy = "Correct it, or confirm with --allow-empty that all is to be replaced."
+        built_from = ", ".join(had)
+        what = f"The index was built from {built_from}, but RAG_CORPUS_DIR lists only {folders}."
+        remedy = "Fix the setting, or pass --allow-empty to replace the whole index."
         raise CorpusUnavailable(what, remedy)
 
 
 def check_roots_present(
     on_disk: Scan, indexed: Sequence[CatalogEntry], roots: Sequence[Root]
 ) -> None:
-    """Refuses to take a root that has become empty for a deletion of all its documents.
+    """Refuses to treat a root that has become empty as a deletion of all its documents.
 
     Raises:
-        CorpusUnavailable: a root has no documents now and had some, or none has any.
+        CorpusUnavailable: a root that had documents has none now, or no root has any.
     """
     # A folder that is named as one that cannot be looked into has not become empty.
     closed = [s for s in on_disk.skipped if s.wanted and s.path.endswith("/")]
@@ -142,8 +153,9 @@ def check_roots_present(
     for root in roots:
         if root.name in had - present:
             what = f"{root.path} holds no documents, but the index has some from it."
-            raise CorpusUnavailable(what, "Mount the disk, or confirm with --allow-empty.")
+            raise CorpusUnavailable(what, "Mount the disk, or pass --allow-empty to remove them.")
     if not present and not closed:
         folders = ", ".join(str(root.path) for root in roots)
         what = f"{folders} holds no documents."
-        raise CorpusUnavailable(what, "Correct RAG_CORPUS_DIR, or confirm with --allow-empty.")
+        remedy = "Set RAG_CORPUS_DIR to a folder of documents, or pass --allow-empty."
+        raise CorpusUnavailable(what, remedy)

@@ -1,7 +1,4 @@
-"""What a generation of the index is made by and says of itself: its recipe and its manifest.
-
-Leaves out how the manifest is kept (`manifest`).
-"""
+"""The recipe by which a snapshot is made, and the manifest that describes it."""
 
 from __future__ import annotations
 
@@ -17,11 +14,11 @@ from local_rag.index.manifest import Counts, Manifest, RootState
 from local_rag.ingest.report import Report
 from local_rag.settings import Settings
 
-RECIPE = "5"  # raise it when the same bytes would be indexed otherwise
+RECIPE = "5"  # raise it when the same bytes would be indexed differently
 
 
 def recipe_of(kind: str, settings: Settings) -> str:
-    """What decides, beside a file's bytes, how it is indexed for an embedder of that kind."""
+    """Everything besides a file's bytes that decides how it is indexed for this embedder kind."""
     sizes = "-".join(str(n) for n in asdict(budget_of(kind)).values())
     stemmer = f"snowball-{importlib.metadata.version('snowballstemmer')}"
     return "/".join([RECIPE, sizes, stemmer, settings.secrets, *settings.languages])
@@ -31,10 +28,10 @@ def manifest_of(
     identity: EmbedderIdentity, settings: Settings, counts: Counts, report: Report,
     *, reference: tuple[float, ...], known: Sequence[RootState] = (),
 ) -> Manifest:  # fmt: skip
-    """The manifest of what holds `counts` after the run of `report`, which learns of them too.
+    """The manifest of a snapshot that holds `counts`; enters counts and roots into `report`.
 
-    A root that is still at the commit of `known` is as clean as it was: its documents have not
-    changed, and what else has is no reason to publish anything.
+    A root that is still at its `known` commit counts as clean as it was then: its documents have
+    not changed, and other changes are no reason to publish.
     """
     report.files, report.chunks = counts.files, counts.chunks
     roots = []
@@ -60,5 +57,7 @@ def manifest_of(
 
 
 def says_the_same(manifest: Manifest, old: Manifest) -> bool:
-    """Whether two manifests differ in nothing but when they were made."""
-    return replace(manifest, created=old.created, checksums=old.checksums) == old
+    """Whether two manifests are equal but for the time when they were made."""
+    if manifest.report.to_json() != old.report.to_json():  # hashes of skipped files count too
+        return False
+    return replace(manifest, created=old.created, checksums=old.checksums, report=old.report) == old

@@ -1,14 +1,15 @@
-"""Ingest: look at the store and the corpus, compare the two, and change what differs.
+"""One ingest: reads the store and the corpus, compares them, and changes what differs.
 
-Most runs of a scheduler find nothing to do. So what parses, embeds and writes (`changes`) is not
-even imported before there is something: that would take longer than reading 30,000 files. Leaves
-out the command line and how progress is shown.
+Most runs of a scheduler find nothing to do. So the code that parses, embeds and writes (`apply`)
+is imported only if there is something: importing it takes longer than reading 30,000 files.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import closing, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from local_rag.corpus.gitignore import IGNORE_FILE, ignores_beside
@@ -17,7 +18,7 @@ from local_rag.corpus.walk import WalkScope
 from local_rag.embedding.identity import check_asked, identity_notices
 from local_rag.index.snapshots import Store
 from local_rag.ingest.base_snapshot import BaseSnapshot, load_base_snapshot
-from local_rag.ingest.plan import check_roots_known, check_roots_present, plan_from
+from local_rag.ingest.plan import Plan, check_roots_known, check_roots_present, plan_from
 from local_rag.ingest.recipe import manifest_of, recipe_of, says_the_same
 from local_rag.ingest.report import Options, Progress, Report
 from local_rag.ingest.snapshot_writer import SnapshotWriter
@@ -34,59 +35,90 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
     store = Store(settings.store_dir)
     snapshots = SnapshotWriter(store)
     with nullcontext() if options.dry_run else snapshots.lock(), writing(store.path):
-        live = load_base_snapshot(store, remember=not options.dry_run)
+        base = load_base_snapshot(store, remember=not options.dry_run)
         if not options.dry_run:
-            snapshots.prune()  # what a killed run left may take the room that this one needs
-        if live.snapshot and not options.allow_empty:
-            check_roots_known(live.snapshot.manifest.roots, settings.roots)
-        ignores, bad = ignores_beside(settings.store_dir)
-        place = Path(os.path.realpath(settings.store_dir))
-        on_disk = scan(settings.roots, settings.max_file_bytes, WalkScope(ignores, place))
-        if not options.allow_empty:
-            check_roots_present(on_disk, live.files, settings.roots)
-        if live.identity and not options.rebuild:
-            check_asked(live.identity, settings.embedder, settings.model)
-        report = None if options.anew else _unchanged(live, on_disk, settings)
+            snapshots.prune()  # what a killed run left may take the space that this one needs
+        corpus = _read_corpus(settings, options, base)
+        if base.identity and not options.rebuild:
+            check_asked(base.identity, settings.embedder, settings.model)
+        recipe = recipe_of(base.identity.kind, settings) if base.identity else ""
+        plan = plan_from(base, corpus.on_disk, recipe, anew=options.anew)
+        report = _unchanged(base, plan, settings)
         if report is None:
-            report = _change(snapshots, settings, options, live, on_disk, progress=progress)
+            report = _changed(
+                snapshots, settings, options,
+                base=base, on_disk=corpus.on_disk, plan=plan, progress=progress,
+            )  # fmt: skip
         report.dry_run = options.dry_run
-        report.notices = [
-            *([f"{live.damage} This run mends it."] if live.damage else []),
-            *(f"{settings.store_dir.parent / IGNORE_FILE}: line {n} is no pattern." for n in bad),
-            *report.notices,
-            *store_warnings(place),
-        ]
+        report.undecided += [f"{corpus.ignore_file}:{line}" for line in corpus.bad_lines]
+        report.notices = _notices(report, base, corpus)
         return report
 
 
-def _unchanged(live: BaseSnapshot, on_disk: Scan, settings: Settings) -> Report | None:
-    """The report of a run in which there is nothing to do; None if there is something."""
-    if live.snapshot is None or live.identity is None or live.damage:
+@dataclass(frozen=True)
+class _Corpus:
+    """The documents on disk, the ignore file for all roots with its bad lines, and the store."""
+
+    on_disk: Scan
+    ignore_file: Path
+    bad_lines: Sequence[int]
+    store: Path
+
+
+def _read_corpus(settings: Settings, options: Options, base: BaseSnapshot) -> _Corpus:
+    """Scans the roots. Raises `CorpusUnavailable` if they look like a mistake."""
+    if base.snapshot and not options.allow_empty:
+        check_roots_known(base.snapshot.manifest.roots, settings.roots)
+    ignores, bad_lines = ignores_beside(settings.store_dir)
+    store = Path(os.path.realpath(settings.store_dir))
+    on_disk = scan(settings.roots, settings.max_file_bytes, WalkScope(ignores, store))
+    if not options.allow_empty:
+        check_roots_present(on_disk, base.files, settings.roots)
+    return _Corpus(on_disk, settings.store_dir.parent / IGNORE_FILE, bad_lines, store)
+
+
+def _notices(report: Report, base: BaseSnapshot, corpus: _Corpus) -> list[str]:
+    """What the person should know: about the index, the ignore file, the run, and the store."""
+    away = report.vectors_unusable
+    return [
+        *([f"{base.damage} This run repairs it."] if base.damage else []),
+        *(f"{corpus.ignore_file}: line {n} is not a valid pattern." for n in corpus.bad_lines),
+        *report.notices,
+        *([f"Searches find keywords only for now: {away}"] if away else []),
+        *store_warnings(corpus.store),
+    ]
+
+
+def _unchanged(base: BaseSnapshot, plan: Plan, settings: Settings) -> Report | None:
+    """The report of a run that has nothing to do; None if there is something.
+
+    The embedder is not asked: that would load a model every time a scheduler looks.
+    """
+    if plan.start is None or base.identity is None or base.damage or plan.todo or plan.gone:
         return None
-    old = live.snapshot.manifest
-    plan = plan_from(old, live.files, on_disk, recipe_of(live.identity.kind, settings))
-    if plan.todo or plan.gone:
-        return None
-    report = Report(embedder=live.identity.label)
+    old = plan.start.manifest
+    report = Report(embedder=base.identity.label)
     report.note(plan)
     manifest = manifest_of(
-        live.identity, settings, old.counts, report, reference=old.reference, known=old.roots
+        base.identity, settings, old.counts, report, reference=old.reference, known=old.roots
     )
-    report.notices += identity_notices(live.identity, settings.model)
+    report.notices += identity_notices(base.identity, settings.model)
     return report if says_the_same(manifest, old) else None
 
 
-def _change(
+def _changed(
     snapshots: SnapshotWriter,
     settings: Settings,
     options: Options,
-    live: BaseSnapshot,
-    on_disk: Scan,
     *,
+    base: BaseSnapshot,
+    on_disk: Scan,
+    plan: Plan,
     progress: Progress,
 ) -> Report:
-    from local_rag.ingest.apply import SnapshotUpdate, choose_embedder
+    from local_rag.ingest.apply import SnapshotUpdate
+    from local_rag.ingest.embedder import choose_embedder
 
-    choice = choose_embedder(settings, live, on_disk, rebuild=options.rebuild)
-    with closing(SnapshotUpdate(snapshots, settings, choice, live, options)) as changes:
-        return changes.preview(on_disk) if options.dry_run else changes.make(on_disk, progress)
+    choice = choose_embedder(settings, base, on_disk, rebuild=options.rebuild)
+    with closing(SnapshotUpdate(snapshots, settings, choice, base, plan)) as update:
+        return update.preview() if options.dry_run else update.make(progress)

@@ -1,7 +1,6 @@
 """Writes snapshots into a store: lock, begin, publish, discard, prune.
 
-A snapshot becomes visible in one step, once all of it has reached the disk. Reading them is in
-`index.snapshots`.
+A snapshot becomes visible in one step, once all of it has reached the disk.
 """
 
 from __future__ import annotations
@@ -24,13 +23,14 @@ from local_rag.errors import IngestRunning, StoreUnwritable
 from local_rag.index.checksums import checksums_of
 from local_rag.index.manifest import Manifest
 from local_rag.index.snapshots import Snapshot, Store
+from local_rag.ingest.store_disk import write_private
 
 log = logging.getLogger(__name__)
 
 STAMP = "%Y%m%dT%H%M%S%fZ"
 OWN_POINTER = re.compile(r"CURRENT\.[0-9a-f]{6}")
 OLDER_SNAPSHOTS = 2  # snapshots kept beside the live one
-GRACE_SECONDS = 60.0  # seconds after its publication in which a snapshot is never pruned
+GRACE_SECONDS = 60.0  # seconds after its publication during which a snapshot is never pruned
 
 
 class SnapshotWriter:
@@ -56,7 +56,8 @@ class SnapshotWriter:
             raise IngestRunning(what, "Wait for it to finish.") from None
         except OSError as error:
             what = f"The store {self._path} cannot be written ({error.strerror})."
-            raise StoreUnwritable(what, "Correct its permissions or RAG_STORE_DIR.") from error
+            remedy = "Make it writable, or set RAG_STORE_DIR to a folder that is."
+            raise StoreUnwritable(what, remedy) from error
         try:
             yield
         finally:
@@ -72,11 +73,11 @@ class SnapshotWriter:
     def publish(self, folder: Path, manifest: Manifest) -> Snapshot:
         """Makes `folder` the live snapshot in one step, after all of it has reached the disk."""
         manifest = replace(manifest, checksums=checksums_of(folder))
-        _write(folder / "manifest.json", manifest.to_json())
+        write_private(folder / "manifest.json", manifest.to_json())
         for path in [*folder.rglob("*"), folder, folder.parent, self._path]:
             _sync(path)
         pointer = self._path / f"CURRENT.{secrets.token_hex(3)}"
-        _write(pointer, folder.name + "\n")
+        write_private(pointer, folder.name + "\n")
         _sync(pointer)
         log.info("publishing %s", folder.name)
         if (self._path / "CURRENT").is_dir():  # a file cannot replace a folder, whoever made it
@@ -92,9 +93,9 @@ class SnapshotWriter:
             remove_snapshot(folder)
 
     def prune(self) -> None:
-        """Removes drafts that were never published and snapshots that nobody can need any more.
+        """Removes drafts that were never published, and snapshots that nobody needs any more.
 
-        Call it under the lock alone: a running ingest's draft looks like an abandoned one.
+        Call it only under the lock: a running ingest's draft looks like an abandoned one.
         """
         for leftover in self._path.glob("CURRENT.*"):
             if OWN_POINTER.fullmatch(leftover.name):
@@ -107,7 +108,7 @@ class SnapshotWriter:
                 remove_snapshot(folder)
 
     def _is_recent(self, name: str) -> bool:
-        """Whether it was published just now; after a clock was set back all would seem so."""
+        """Whether it was published just now. Its time can be in the future: clocks are set back."""
         age = time.time() - (self._path / "snapshots" / name).stat().st_mtime
         return abs(age) < GRACE_SECONDS
 
@@ -122,7 +123,7 @@ class SnapshotWriter:
 
 
 def make_folder(folder: Path) -> None:
-    """Makes a folder and those above it, so that they are there after a loss of power too."""
+    """Creates a folder and its parents so that they survive a loss of power."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     for path in missing:
@@ -130,18 +131,12 @@ def make_folder(folder: Path) -> None:
 
 
 def remove_snapshot(folder: Path) -> None:
-    """Removes a snapshot or a draft, its manifest first: half of one must not look whole."""
+    """Removes a snapshot or draft, its manifest first: half of one must not look complete."""
     log.info("removing %s", folder.name)
     with suppress(OSError):
         (folder / "manifest.json").unlink(missing_ok=True)
     log.debug("removing the files of %s", folder.name)
     shutil.rmtree(folder, ignore_errors=True)  # Windows: a reader may hold a file open
-
-
-def _write(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w",
-                   encoding="utf-8", newline="\n") as file:  # fmt: skip
-        file.write(text)
 
 
 def _sync(path: Path) -> None:

@@ -1,11 +1,9 @@
-"""Failures of the disk below the store, as the one named error that they are to a person.
-
-Leaves out failures of the corpus's disk, which are a matter of single files (`walk`, `plan`).
-"""
+"""The disk below the store: private files, its failures as one named error, where it lies."""
 
 from __future__ import annotations
 
 import errno
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -21,15 +19,29 @@ SQLITE = frozenset(
 )
 
 
+def write_private(path: Path, text: str) -> None:
+    """Writes a file that only its owner may read."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
+
+
+def replace_private(path: Path, text: str) -> None:
+    """The same in one step: nobody ever reads half of it."""
+    part = path.with_name(f"{path.name}.part")
+    write_private(part, text)
+    part.replace(path)
+
+
 @contextmanager
 def writing(store: Path) -> Iterator[None]:
-    """Turns what the system says when it cannot write to `store` into `StoreUnwritable`."""
+    """Turns the system's errors about writing to `store` into `StoreUnwritable`."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL:
             what = f"There is no room for the store {store} ({error.strerror})."
-            raise StoreUnwritable(what, "Free some, then run it again.") from error
+            raise StoreUnwritable(what, "Free some space, then run it again.") from error
         if error.errno in REFUSED:
             raise _unwritable(store, error.strerror or "") from error
         raise
@@ -41,7 +53,8 @@ def writing(store: Path) -> Iterator[None]:
 
 def _unwritable(store: Path, why: str) -> StoreUnwritable:
     what = f"The store {store} cannot be written ({why})."
-    return StoreUnwritable(what, "See to its disk's room and permissions, then run it again.")
+    remedy = "Check its permissions and the free space of its disk, then run it again."
+    return StoreUnwritable(what, remedy)
 
 
 # iCloud Drive is "Mobile Documents" on a Mac, where the others are in "CloudStorage" nowadays.
@@ -55,7 +68,7 @@ MOUNTS = Path("/proc/self/mounts")
 
 
 def store_warnings(store: Path) -> list[str]:
-    """What to know about where the store lies; nothing for an ordinary local folder."""
+    """Warnings about where the store lies; none for an ordinary local folder."""
     found = []
     if synced := next((part for part in store.parts if SYNCED.fullmatch(part)), None):
         found.append(f"The store lies in '{synced}', which seems to be synced.")
@@ -65,7 +78,7 @@ def store_warnings(store: Path) -> list[str]:
 
 
 def file_system(path: Path) -> str:
-    """The kind of file system on which `path` lies, where the system tells (Linux)."""
+    """The type of the file system that holds `path`, where the system tells it (Linux)."""
     try:
         lines = MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

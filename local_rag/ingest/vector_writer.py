@@ -50,13 +50,13 @@ class VectorWriter(VectorIndex):
                 )
 
     def delete(self, ids: Sequence[str]) -> None:
-        """Removes chunks; ids that are absent are passed over."""
+        """Removes chunks. Unknown ids are ignored."""
         for start in range(0, len(ids), PAGE_RECORDS):
             with translated(_unwritable):
                 self.collection.delete(ids=list(ids[start : start + PAGE_RECORDS]))
 
     def update(self, records: Sequence[VectorRecord]) -> None:
-        """Writes the records' metadata, and leaves their vectors as they are."""
+        """Writes the records' metadata. Their vectors stay as they are."""
         for start in range(0, len(records), PAGE_RECORDS):
             page = records[start : start + PAGE_RECORDS]
             with translated(_unwritable):
@@ -68,4 +68,4 @@ class VectorWriter(VectorIndex):
 
 def _unwritable(why: str) -> RagError:
     what = f"The vectors cannot be written ({why})."
-    return StoreUnwritable(what, "See that the disk has room, then run it again.")
+    return StoreUnwritable(what, "Free some space on its disk, then run it again.")

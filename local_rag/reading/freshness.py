@@ -14,7 +14,8 @@ from typing import Literal
 
 from local_rag.corpus.safe_open import read_inside
 from local_rag.corpus.scan import read_version
-from local_rag.corpus.walk import FoundFile, SkippedFile, WalkScope, walk
+from local_rag.corpus.skipped import SkippedFile
+from local_rag.corpus.walk import FoundFile, WalkScope, walk
 from local_rag.documents.document import parse_document
 from local_rag.documents.formats.registry import format_of
 from local_rag.errors import PathRefused
@@ -123,8 +124,8 @@ def _left_out(index: OpenIndex) -> set[DocumentName]:
     Those that still wait for their embedding are counted elsewhere.
     """
     report = index.snapshot.manifest.report
-    skipped = [s for s in report.get("skipped", ()) if not s.get("sha256")]
-    return {(s["root"], s["path"]) for s in [*skipped, *report.get("failed", ())]}
+    skipped = [s for s in report.skipped if not s.sha256]
+    return {(s.root, s.path) for s in skipped} | {(r.root, r.path) for r in report.failed}
 
 
 def _documents(root: Root, scope: WalkScope, found: Drift) -> Iterator[FoundFile]:

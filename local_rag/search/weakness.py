@@ -7,7 +7,7 @@ measured in. Leaves out the measuring.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from local_rag.embedding.identity import EmbedderIdentity
@@ -48,12 +48,3 @@ def thresholds_for(store: Path, identity: EmbedderIdentity) -> Thresholds:
     except (OSError, ValueError, KeyError, TypeError):
         pass
     return DEFAULTS[identity.kind]
-
-
-def keep_thresholds(store: Path, identity: EmbedderIdentity, thresholds: Thresholds) -> None:
-    """Writes measured thresholds beside the index, in one step."""
-    text = json.dumps(asdict(thresholds) | {"regime": identity.id}, indent=1)
-    draft = store / f"{FILE}.new"
-    draft.touch(mode=0o600)  # as everything in the store
-    draft.write_text(text + "\n", encoding="utf-8")
-    draft.replace(store / FILE)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -152,7 +153,7 @@ def _status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings) -> St
     scope = WalkScope(ignores, Path(os.path.realpath(settings.store_dir)))
     until = time.monotonic() + LOOK_SECONDS
     found = drift(index, settings.roots, scope, settings.max_file_bytes, until)
-    warnings = [*report.get("failed", ()), *report.get("warnings", ())]
+    warnings = [*report.failed, *report.warnings]
     result = StatusResult(
         files=manifest.files,
         chunks=manifest.chunks,
@@ -165,12 +166,11 @@ def _status(index: OpenIndex, embedder: QueryEmbedder, settings: Settings) -> St
         embedder_state=embedder_state(index, embedder),
         roots=[_root(root) for root in manifest.roots[:MOST_LISTED]],
         changes=_changes(found),
-        warnings=_reasons(report.get("warned_by_reason", {})),
+        warnings=_reasons(report.warned_by_reason),
         first_warnings=[
-            shorten(one_line(f"{w['root']}:{w['path']}: {w['text']}"), 200)
-            for w in warnings[:MOST_LISTED]
+            shorten(one_line(f"{w.root}:{w.path}: {w.text}"), 200) for w in warnings[:MOST_LISTED]
         ],
-        skipped=_reasons(report.get("skipped_by_reason", {})),
+        skipped=_reasons(report.skipped_by_reason),
         refresh_command=refresh_command(),
         notices=notice_lines(_notices(index, settings, found)),
     )
@@ -259,7 +259,7 @@ def _changes(found: Drift) -> CorpusChanges:
     return CorpusChanges(**counts, examples=examples[:MOST_LISTED], complete=not found.cut)
 
 
-def _reasons(counts: dict[str, int]) -> dict[str, int]:
+def _reasons(counts: Mapping[str, int]) -> dict[str, int]:
     return {shorten(one_line(why), TITLE_BYTES): n for why, n in list(counts.items())[:MOST_LISTED]}
 
 

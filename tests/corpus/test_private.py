@@ -80,10 +80,10 @@ def test_a_private_document_is_left_out_named_and_not_read_again(
     corpus.write(f"private.{kind.split(maxsplit=1)[0]}", PRIVATE[kind])
     report = run()
     assert (report.files, report.exit_code) == (1, 0)
-    assert report.left_out_by_reason == {"asks to be left out": 1}
+    assert report.left_out_by_reason == {"excluded by rag: false": 1}
     monkeypatch.setattr("local_rag.ingest.loader.DocumentLoader.read", None)
     again = run()
-    assert (again.published, again.left_out_by_reason) == ("", {"asks to be left out": 1})
+    assert (again.published, again.left_out_by_reason) == ("", {"excluded by rag: false": 1})
 
 
 @pytest.mark.parametrize(

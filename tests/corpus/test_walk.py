@@ -12,7 +12,8 @@ import pytest
 
 from local_rag.corpus import git
 from local_rag.corpus.gitignore import Ignores, ignores_beside, parse_ignores
-from local_rag.corpus.walk import FoundFile, SkippedFile, WalkScope, walk
+from local_rag.corpus.skipped import SkipKind, SkippedFile
+from local_rag.corpus.walk import FoundFile, WalkScope, walk
 from local_rag.settings import Root
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX file names and links")
@@ -38,7 +39,7 @@ def found(folder: Path, scope: WalkScope | None = None) -> list[str]:
 
 def skipped(folder: Path, scope: WalkScope | None = None) -> dict[str, str]:
     items = walk(Root("r", folder), scope or WalkScope())
-    return {item.path: item.reason for item in items if isinstance(item, SkippedFile)}
+    return {item.path: item.text for item in items if isinstance(item, SkippedFile)}
 
 
 @pytest.fixture
@@ -106,16 +107,16 @@ def test_ragignore_takes_from_what_git_lists_and_can_add_nothing(
         ".git/": "excluded folder",
         ".gitignore": "not a document format",
         ".ragignore": "not a document format",
-        "deep/y.globally.md": "left out by git",
-        "drafts/d.md": "left out by git",
+        "deep/y.globally.md": "ignored by git",
+        "drafts/d.md": "ignored by git",
         "node_modules/": "left out by .ragignore",
-        "private.md": "left out by git",
+        "private.md": "ignored by git",
         "sub/.gitignore": "not a document format",
         "sub/deep/.ragignore": "not a document format",
         "sub/kept.md": "left out by .ragignore",
-        "sub/top.md": "left out by git",
-        "top.md": "left out by git",
-        "x.tmp.md": "left out by git",
+        "sub/top.md": "ignored by git",
+        "top.md": "ignored by git",
+        "x.tmp.md": "ignored by git",
     }
 
 
@@ -146,7 +147,7 @@ def test_a_repository_in_a_plain_folder_is_listed_by_git(root: Path) -> None:
     run_git(root / "project", "init", "-q")
     make(root, "project/.gitignore", text="ignored.md\n")
     assert found(root) == ["a.md", "project/b.md"]
-    assert skipped(root)["project/ignored.md"] == "left out by git"
+    assert skipped(root)["project/ignored.md"] == "ignored by git"
 
 
 def test_a_submodule_is_entered(root: Path, tmp_path: Path) -> None:
@@ -202,7 +203,9 @@ def test_a_line_that_is_no_pattern_is_named_and_the_others_hold(root: Path) -> N
     assert found(root) == ["c.md"]
     assert skipped(root)[".ragignore"] == "hidden file"
     troubles = [i for i in walk(Root("r", root)) if isinstance(i, SkippedFile) and i.wanted]
-    assert troubles == [SkippedFile("r", ".ragignore", "line 2 is no pattern", wanted=True)]
+    assert troubles == [
+        SkippedFile("r", ".ragignore", SkipKind.UNDECIDED, "invalid pattern", "line 2")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -288,7 +291,7 @@ def test_a_name_that_is_not_utf8_is_named_and_counts_as_a_failure(root: Path, in
     with open(os.fsencode(root) + b"/bad-\xff.md", "w") as file:  # noqa: PTH123 - bytes
         file.write("x")
     troubles = [i for i in walk(Root("r", root)) if isinstance(i, SkippedFile) and i.wanted]
-    assert troubles == [SkippedFile("r", "bad-\\udcff.md", "name is not UTF-8", wanted=True)]
+    assert troubles == [SkippedFile("r", "bad-\\udcff.md", SkipKind.FAILED, "name is not UTF-8")]
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="APFS takes the two for one")

@@ -12,11 +12,13 @@ import pytest
 
 from local_rag.corpus.scan import FileVersion
 from local_rag.corpus.secret_files import is_secret_name
-from local_rag.corpus.walk import FoundFile, SkippedFile, walk
+from local_rag.corpus.skipped import SkipKind, SkippedFile
+from local_rag.corpus.walk import FoundFile, walk
 from local_rag.documents.credentials import Credential, find_credentials, find_private_key
 from local_rag.documents.document import Document
+from local_rag.index.manifest import Remark
 from local_rag.ingest.loader import DocumentLoader
-from local_rag.ingest.report import Options, Remark, Report
+from local_rag.ingest.report import Options, Report
 from local_rag.ingest.run import run_ingest
 from local_rag.settings import Root, Secrets, Settings
 
@@ -61,7 +63,7 @@ def test_secret_files_are_left_out_and_listed_as_such(tmp_path: Path) -> None:
     items = list(walk(Root("r", tmp_path.resolve())))
     assert [i.path for i in items if isinstance(i, FoundFile)] == ["notes.md"]
     assert [i for i in items if isinstance(i, SkippedFile)] == [
-        SkippedFile("r", name, "secret file by its name", wanted=False, secret=True)
+        SkippedFile("r", name, SkipKind.SECRET, "secret file by its name")
         for name in (".env", "id_rsa", "secrets.yaml")
     ]
 
@@ -144,10 +146,13 @@ def test_a_mention_of_a_private_key_and_a_public_one_are_none() -> None:
 
 
 class Silent:
-    def start(self, files: int, size: int) -> None:
+    def notice(self, text: str) -> None:
         pass
 
-    def advance(self, path: str, size: int, embedded: int) -> None:
+    def start(self, files: int) -> None:
+        pass
+
+    def advance(self, embedded: int) -> None:
         pass
 
 
@@ -172,7 +177,7 @@ def leaky(tmp_path: Path) -> Path:
     return tmp_path
 
 
-KEY = SkippedFile("corpus", "key.md", "holds a private key (line 3)", wanted=False, secret=True)
+KEY = SkippedFile("corpus", "key.md", SkipKind.SECRET, "holds a private key", "line 3")
 
 
 def test_a_document_with_a_credential_is_indexed_with_a_warning_that_stays(leaky: Path) -> None:
@@ -186,9 +191,8 @@ def test_a_document_with_a_credential_is_indexed_with_a_warning_that_stays(leaky
 def test_with_skip_a_document_with_a_credential_leaves_the_index(leaky: Path) -> None:
     ingested(leaky, "warn")
     report = ingested(leaky, "skip")
-    token = SkippedFile(
-        "corpus", "token.md", "holds a credential (line 3: GitHub token)", wanted=False, secret=True
-    )
+    detail = "line 3, GitHub token"
+    token = SkippedFile("corpus", "token.md", SkipKind.SECRET, "holds a credential", detail)
     assert report.files == 1
     assert report.skipped == [KEY, token]
     assert report.warnings == []

@@ -51,7 +51,7 @@ def assert_mends(store: Store, ollama: FakeOllama, scene: Scene) -> None:
     """An ordinary run puts all right by itself and embeds nothing again."""
     done = ingest()
     assert (done.returncode, ollama.documents) == (0, []), done.stderr
-    assert "This run mends it" in done.stderr
+    assert "This run repairs it" in done.stderr
     assert_whole(store)
     assert ingest().returncode == 0
 

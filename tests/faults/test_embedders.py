@@ -67,7 +67,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "null": (answering(lambda v: [[None] * len(x) for x in v]), ""),
     "zeros": (answering(lambda v: [[0.0] * len(x) for x in v]), "not of length 1"),
     "not of length 1": (answering(lambda v: [[y * 1.1 for y in x] for x in v]), "length 1"),
-    "others under the same name": (answering(lambda v: [x[::-1] for x in v]), "differently"),
+    "others under the same name": (answering(lambda v: [x[::-1] for x in v]), "no longer match"),
 }
 
 

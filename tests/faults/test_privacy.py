@@ -13,12 +13,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from local_rag.index.snapshots import Store
-from local_rag.search.weakness import Thresholds, keep_thresholds
+from local_rag.search.weakness import Thresholds
 from tests.conftest import Corpus
 from tests.fake_ollama import FakeOllama
 from tests.faults.audited import audited
 from tests.faults.forked import PROJECT, Run, finished
 from tests.faults.scenes import Scene, answered, ingest, server
+from tools.calibrate import keep_thresholds
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")

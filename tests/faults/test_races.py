@@ -72,7 +72,7 @@ def test_documents_edited_deleted_and_replaced_during_a_run_cost_nothing_but_the
     at_first_text(ollama, disturb)
     report = run()
     assert report.exit_code == 1
-    assert {s.path: s.reason for s in report.skipped} == {
+    assert {s.path: s.text for s in report.skipped} == {
         "26.md": "unreadable: No such file or directory",
         "27.md": "changed into a link or a folder while it was read",
         "28.md": "changed into a link or a folder while it was read",
@@ -94,7 +94,7 @@ def test_a_root_that_disappears_during_a_run_loses_nothing(
     at_first_text(ollama, lambda: fresh.corpus.path.rename(away))
     report = run()
     assert report.exit_code == 1
-    assert {s.reason for s in report.skipped} == {"unreadable: No such file or directory"}
+    assert {s.text for s in report.skipped} == {"unreadable: No such file or directory"}
     assert indexed(store).keys() == fresh.state.keys()
     kept = indexed(store)
     assert ingest().returncode == 2  # the whole folder is gone: that is no deletion

@@ -58,7 +58,7 @@ def test_damage_is_seen_after_a_proof(
     database.write_bytes(b"no database")
     report = run()
     assert report.published
-    assert "This run mends it" in report.notices[0]
+    assert "This run repairs it" in report.notices[0]
 
 
 def test_a_proof_of_another_snapshot_or_a_broken_one_proves_nothing(

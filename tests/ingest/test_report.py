@@ -13,12 +13,13 @@ from rich.console import Console
 
 from local_rag.cli.ingest import main
 from local_rag.cli.summary import outcome, summary, table
-from local_rag.corpus.walk import SkippedFile
+from local_rag.corpus.skipped import SkipKind, SkippedFile
 from local_rag.documents.formats.converter import Converter
 from local_rag.documents.formats.extract import Extract
 from local_rag.documents.formats.registry import Format
+from local_rag.index.manifest import IngestReport, Remark, set_aside
 from local_rag.index.snapshots import Store
-from local_rag.ingest.report import Remark, Report, reason_of
+from local_rag.ingest.report import Report, reason_of
 
 
 @pytest.mark.parametrize(
@@ -47,11 +48,11 @@ REPORT = Report(
     chunks=9,
     embedder="none",
     skipped=[
-        SkippedFile("r", "a.bin", "not a document format", wanted=False),
-        SkippedFile("r", "b.md", "undecodable", wanted=True),
-        SkippedFile("r", "two\nlines.md", "binary", wanted=True),
-        SkippedFile("r", ".env", "secret file by its name", wanted=False, secret=True),
-        SkippedFile("r", "e.md", "asks to be left out (rag: false)", wanted=False, sha256="e"),
+        SkippedFile("r", "a.bin", SkipKind.LEFT_OUT, "not a document format"),
+        SkippedFile("r", "b.md", SkipKind.FAILED, "undecodable"),
+        SkippedFile("r", "two\nlines.md", SkipKind.FAILED, "binary"),
+        SkippedFile("r", ".env", SkipKind.SECRET, "secret file by its name"),
+        SkippedFile("r", "e.md", SkipKind.LEFT_OUT, "excluded by rag: false", sha256="e"),
     ],
     warnings=[Remark("r", "c.md", "encoding guessed: cp1251"),
               Remark("r", "d.md", "encoding guessed: big5")],
@@ -66,7 +67,7 @@ def test_the_report_names_troubles_and_counts_by_reason_in_plain_lines() -> None
         "warning: r:c.md: encoding guessed: cp1251",
         "warning: r:d.md: encoding guessed: big5",
         "skipped in all: 1 undecodable, 1 binary",
-        "left out: 1 not a document format, 1 secret file by its name, 1 asks to be left out",
+        "left out: 1 not a document format, 1 secret file by its name, 1 excluded by rag: false",
         "warned in all: 2 encoding guessed",
     ]
     assert outcome(REPORT) == (
@@ -86,7 +87,7 @@ def test_on_a_terminal_the_counts_are_a_table() -> None:
         ["1", "skipped              binary                 "],
         ["1", "left out             not a document format  "],
         ["1", "left out             secret file by its name"],
-        ["1", "left out             asks to be left out    "],
+        ["1", "left out             excluded by rag: false "],
         ["2", "warned               encoding guessed       "],
     ]
 
@@ -137,9 +138,9 @@ def test_json_is_the_whole_report(corpus: Path, capsys: pytest.CaptureFixture[st
 def test_the_last_report_is_in_the_manifest(corpus: Path, tmp_path: Path) -> None:
     main(["--json"])
     report = Store(tmp_path / "store").current().manifest.report
-    assert [s["path"] for s in report["skipped"]] == [".env", "c.md"]
-    assert report["skipped_by_reason"] == {"secret file by its name": 1, "binary": 1}
-    assert report["warned_by_reason"] == {"encoding guessed": 1}
+    assert [s.path for s in report.skipped] == [".env", "c.md"]
+    assert report.skipped_by_reason == {"secret file by its name": 1, "binary": 1}
+    assert report.warned_by_reason == {"encoding guessed": 1}
 
 
 def test_an_unmounted_folder_is_an_error_that_says_what_to_do(
@@ -152,7 +153,7 @@ def test_an_unmounted_folder_is_an_error_that_says_what_to_do(
     assert main([]) == 2
     assert capsys.readouterr().err == (
         f"error: {corpus} holds no documents, but the index has some from it."
-        " Mount the disk, or confirm with --allow-empty.\n"
+        " Mount the disk, or pass --allow-empty to remove them.\n"
     )
 
 
@@ -174,3 +175,78 @@ def test_what_cannot_be_read_is_not_tried_again_until_it_changes(
     main(["--json"])
     main(["--json", "--rebuild"])
     assert asked == [b"no notebook", b'{"cells": []}', b'{"cells": []}']
+
+
+NEEDS_A_PERSON = {
+    "left out by choice": (Report(skipped=[SkippedFile("r", "a", SkipKind.LEFT_OUT, "x")]), 0),
+    "a secret": (Report(skipped=[SkippedFile("r", "a", SkipKind.SECRET, "x")]), 0),
+    "no text": (Report(skipped=[SkippedFile("r", "a", SkipKind.NO_TEXT, "x")]), 0),
+    "odd, but indexed": (Report(warnings=[Remark("r", "a", "encoding guessed: cp1251")]), 0),
+    "unreadable": (Report(skipped=[SkippedFile("r", "a", SkipKind.UNREADABLE, "x")]), 1),
+    "not converted": (Report(skipped=[SkippedFile("r", "a", SkipKind.FAILED, "x")]), 1),
+    "ignore file broken": (Report(skipped=[SkippedFile("r", "a", SkipKind.UNDECIDED, "x")]), 1),
+    "not embedded": (Report(failed=[Remark("r", "a", "x")]), 1),
+    "lifecycle unknown": (Report(undecided=["r:a"]), 1),
+    "vectors unusable": (Report(vectors_unusable="Ollama is not running."), 1),
+}
+
+
+@pytest.mark.parametrize("case", NEEDS_A_PERSON)
+def test_the_exit_code_is_one_if_something_needs_a_person(case: str) -> None:
+    report, exit_code = NEEDS_A_PERSON[case]
+    assert report.exit_code == exit_code
+    assert report.to_json()["exit_code"] == exit_code
+
+
+@pytest.mark.parametrize(
+    ("head", "exit_code"),
+    [
+        ("lifecycle: retired", 1),
+        ("Lifecycle: Superseded", 0),
+        ("rag: maybe", 1),
+        ("rag: yes", 0),
+        ("rag_chunk: big", 0),
+    ],
+)
+def test_an_unknown_value_that_could_hide_a_document_needs_a_person_until_it_is_corrected(
+    corpus: Path, head: str, exit_code: int
+) -> None:
+    (corpus / "c.md").write_text(f"---\n{head}\n---\ntext\n")
+    assert [main([]), main([]), main(["--rebuild"])] == [exit_code] * 3
+
+
+def test_a_broken_ignore_file_for_all_roots_needs_a_person(corpus: Path, tmp_path: Path) -> None:
+    (tmp_path / ".ragignore").write_text("c.md\n")
+    assert main([]) == 0
+    (tmp_path / ".ragignore").write_text("c.md\n!\n")
+    assert main([]) == 1
+
+
+KINDS_OF_OLD = [
+    ({"reason": "asks to be left out (rag: false)", "wanted": False, "secret": False,
+      "sha256": "1"}, SkipKind.LEFT_OUT),
+    ({"reason": "holds a private key (line 3)", "wanted": False, "secret": True,
+      "sha256": "1"}, SkipKind.SECRET),
+    ({"reason": "holds no text: its pages are pictures", "wanted": True, "secret": False,
+      "sha256": "1"}, SkipKind.NO_TEXT),
+    ({"reason": "binary", "wanted": True, "secret": False, "sha256": "1"}, SkipKind.FAILED),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("values", "kind"), KINDS_OF_OLD)
+def test_a_report_that_knows_no_kinds_is_read(values: dict[str, object], kind: SkipKind) -> None:
+    old = {"root": "r", "path": "a.md"} | values
+    report = IngestReport.from_json({"set_aside": [old]})
+    (skipped,) = set_aside(report).values()
+    assert (skipped.kind, skipped.text, skipped.sha256) == (kind, old["reason"], "1")
+    assert report.to_json()["set_aside"] == [old | {"kind": kind, "detail": ""}]
+
+
+def test_a_report_is_read_as_it_was_kept() -> None:
+    skipped = SkippedFile("r", "a.pdf", SkipKind.FAILED, "damaged", "EOF", "1")
+    kept = Report(skipped=[skipped], failed=[Remark("r", "b.md", "x")]).lasting()
+    assert IngestReport.from_json(json.loads(json.dumps(kept.to_json()))) == kept
+    assert kept.to_json()["skipped"] == [
+        {"root": "r", "path": "a.pdf", "reason": "damaged: EOF", "wanted": True, "secret": False,
+         "sha256": "1", "kind": "failed", "detail": "EOF"}
+    ]  # fmt: skip

@@ -23,10 +23,13 @@ from local_rag.tools.toolset import Toolset
 
 
 class Silent:
-    def start(self, files: int, size: int) -> None:
+    def notice(self, text: str) -> None:
         pass
 
-    def advance(self, path: str, size: int, embedded: int) -> None:
+    def start(self, files: int) -> None:
+        pass
+
+    def advance(self, embedded: int) -> None:
         pass
 
 
@@ -96,7 +99,7 @@ def test_a_root_that_has_become_empty_stops_the_run_and_loses_nothing(place: Pla
         place.ingest()
     assert str(caught.value) == (
         f"{place.home} holds no documents, but the index has some from it."
-        " Mount the disk, or confirm with --allow-empty."
+        " Mount the disk, or pass --allow-empty to remove them."
     )
     assert place.store.current_name() == before
     assert place.found("zebra") == [("home", "plan.md"), ("work", "plan.md")]
@@ -128,8 +131,8 @@ def test_other_folders_than_all_that_the_index_is_of_stop_the_run(place: Place) 
         place.ingest(other)
     had = f"{place.work}, {place.home}"
     assert str(caught.value) == (
-        f"The index is of {had}, but RAG_CORPUS_DIR names {other}. "
-        "Correct it, or confirm with --allow-empty that all is to be replaced."
+        f"The index was built from {had}, but RAG_CORPUS_DIR lists only {other}. "
+        "Fix the setting, or pass --allow-empty to replace the whole index."
     )
     assert place.found("zebra") == [("home", "plan.md"), ("work", "plan.md")]
     assert place.ingest(other, place.home).new == 1

@@ -13,7 +13,7 @@ import sys
 import threading
 from contextlib import suppress
 
-from local_rag.documents.formats.extract import Extract, LibraryMissing, Unconvertible
+from local_rag.documents.formats.extract import Extract, LibraryMissing, NoText, Unconvertible
 from local_rag.documents.formats.registry import Format
 from local_rag.documents.formats.worker import receive, send
 from local_rag.settings import PROJECT_DIR
@@ -55,7 +55,7 @@ class Converter:
         head = f"{kind.module} {self._longest} {self.seconds:g}\n"
         values = json.loads(self._ask(head.encode() + data))
         if "error" in values:
-            raise Unconvertible(values["error"])
+            raise (NoText if values.get("no_text") else Unconvertible)(values["error"])
         return Extract.from_json(values)
 
     def _ask(self, request: bytes) -> bytes:

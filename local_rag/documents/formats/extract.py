@@ -12,6 +12,10 @@ class Unconvertible(ValueError):
     """The file holds no text that can be had, and why."""
 
 
+class NoText(Unconvertible):
+    """The file is sound and holds no text, such as a scan."""
+
+
 class LibraryMissing(Unconvertible):
     """The format needs a library that is not installed."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from local_rag.documents.formats.extract import Extract, Pages, Unconvertible
+from local_rag.documents.formats.extract import Extract, NoText, Pages, Unconvertible
 
 MOST_PAGES = 5_000
 GENERATED = ("microsoft word", "untitled", "powerpoint", "document", "slide 1")
@@ -32,7 +32,7 @@ def extract(data: bytes) -> Extract:
     info = reader.metadata
     found = pages.extract(_title(info.title if info else None), _metadata(reader))
     if not found.text:
-        raise Unconvertible("holds no text: its pages are pictures")
+        raise NoText("holds no text: its pages are pictures")
     return found
 
 

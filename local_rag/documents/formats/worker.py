@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from local_rag.documents.formats.extract import Extract, Unconvertible
+from local_rag.documents.formats.extract import Extract, NoText, Unconvertible
 
 WORKER_MEMORY = (
     1 << 30
@@ -48,7 +48,7 @@ def answer(request: bytes) -> bytes:
         if len(found.text) > int(longest):
             raise Unconvertible(f"its text is larger than {int(longest) / 1e6:g} MB")
     except Unconvertible as error:
-        return _failure(str(error))
+        return _failure(str(error), no_text=isinstance(error, NoText))
     except MemoryError:
         return _failure("takes too much memory to read")
     except RecursionError:
@@ -80,8 +80,9 @@ def _limited_to(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def _failure(reason: str) -> bytes:
-    return json.dumps({"error": " ".join(reason.split())}).encode()
+def _failure(reason: str, *, no_text: bool = False) -> bytes:
+    told = {"error": " ".join(reason.split())} | ({"no_text": True} if no_text else {})
+    return json.dumps(told).encode()
 
 
 def _limit_memory() -> None:

@@ -32,10 +32,13 @@ OFFICE = "urn:oasis:names:tc:opendocument:xmlns"
 
 
 class Silent:
-    def start(self, files: int, size: int) -> None:
+    def notice(self, text: str) -> None:
         pass
 
-    def advance(self, path: str, size: int, embedded: int) -> None:
+    def start(self, files: int) -> None:
+        pass
+
+    def advance(self, embedded: int) -> None:
         pass
 
 
