@@ -7,16 +7,33 @@ that has a say wins, and nothing inside a folder that is left out can be taken b
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from local_rag.corpus.safe_open import read_inside
+from local_rag.errors import PathRefused
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".ragignore"
 LARGEST_IGNORE_FILE = 1_000_000  # bytes
+UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Why a file that exists to hide documents cannot be used, and what to do about it.
+
+    Nobody knows what it would have hidden, so everything that it may speak of is hidden.
+    """
+
+    why: str
+    remedy: str
 
 
 @dataclass(frozen=True)
@@ -30,13 +47,17 @@ class IgnoreFile:
 
 @dataclass(frozen=True)
 class Ignores:
-    """The ignore files in force in one folder, outermost first."""
+    """The ignore files in force in one folder, outermost first.
+
+    `unusable` is the one for all roots where it exists and cannot be used.
+    """
 
     files: tuple[IgnoreFile, ...] = ()
+    unusable: Unusable | None = None
 
     def with_file(self, file: IgnoreFile) -> Ignores:
         """These and one more, which wins over them."""
-        return Ignores((*self.files, file))
+        return replace(self, files=(*self.files, file))
 
     def reason(self, path: str, *, is_folder: bool) -> str | None:
         """Why the file or folder at `path` is left out, or None."""
@@ -82,12 +103,60 @@ def _is_pattern(line: str) -> bool:
     return True
 
 
-def ignores_beside(store: Path) -> tuple[Ignores, Sequence[int]]:
-    """The ignore file for all roots and its bad lines; nothing where there is none."""
+def read_hiding_file(
+    location: Path, *, strict: bool = True, follow: bool = False
+) -> bytes | Unusable | None:
+    """The bytes of an ignore file; None where there is none.
+
+    With `follow` it may be a link; unless `strict` it may hold names in any 8-bit encoding, as
+    git compares bytes.
+    """
+    place = Path(os.path.realpath(location)) if follow else location
     try:
-        with (store.parent / IGNORE_FILE).open("rb") as file:
-            data = file.read(LARGEST_IGNORE_FILE)
-    except OSError:
+        kind = _kind(os.lstat(place).st_mode)
+        if kind:
+            return Unusable(f"is {kind}", "Replace it with a plain text file, or remove it.")
+        data = read_inside(Path(os.path.realpath(place.parent)), place, LARGEST_IGNORE_FILE).data
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (PathRefused, ValueError) as error:
+        why = str(error) if isinstance(error, ValueError) else "changed while it was read"
+        return Unusable(f"is {why}", "Shorten it, or remove it.")
+    except OSError as error:
+        return Unusable(f"cannot be read ({error.strerror})", "Allow reading it, or remove it.")
+    if _is_text(data, strict=strict):
+        return data
+    return Unusable("is not UTF-8", "Save it as UTF-8.")
+
+
+def _kind(mode: int) -> str:
+    """What stands in the place of a file, or nothing if it is one."""
+    if stat.S_ISLNK(mode):
+        return "a link"
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "" if stat.S_ISREG(mode) else "not a regular file"
+
+
+def _is_text(data: bytes, *, strict: bool) -> bool:
+    if data.startswith(UTF16_MARKS) or b"\0" in data:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return not strict
+    return True
+
+
+def ignores_beside(store: Path) -> tuple[Ignores, Sequence[int]]:
+    """The ignore file for all roots and its bad lines; nothing where there is none.
+
+    Where it cannot be used it hides everything.
+    """
+    data = read_hiding_file(store.parent / IGNORE_FILE, follow=True)
+    if data is None:
         return Ignores(), ()
+    if isinstance(data, Unusable):
+        return Ignores(unusable=data), ()
     parsed, bad = parse_ignores(data, "")
     return Ignores((parsed,)), bad

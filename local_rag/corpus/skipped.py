@@ -30,6 +30,7 @@ class SkipKind(StrEnum):
     """A document without any text, such as a scan."""
 
 
+WHOLE_ROOT = "./"  # the path of a root that is left out altogether
 NEEDS_A_PERSON = frozenset({SkipKind.UNREADABLE, SkipKind.UNDECIDED, SkipKind.FAILED})
 WANTED = NEEDS_A_PERSON | {SkipKind.NO_TEXT}
 

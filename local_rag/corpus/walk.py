@@ -17,22 +17,33 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from local_rag.corpus.git import GitListing, is_in_repository, list_repository
-from local_rag.corpus.gitignore import IGNORE_FILE, LARGEST_IGNORE_FILE, Ignores, parse_ignores
-from local_rag.corpus.safe_open import read_inside
+from local_rag.corpus.git import (
+    GIT_SECONDS,
+    GITIGNORE,
+    GitFailure,
+    GitListing,
+    list_repository,
+)
+from local_rag.corpus.gitignore import (
+    IGNORE_FILE,
+    Ignores,
+    Unusable,
+    parse_ignores,
+    read_hiding_file,
+)
 from local_rag.corpus.secret_files import is_secret_name
-from local_rag.corpus.skipped import SkipKind, SkippedFile
+from local_rag.corpus.skipped import WHOLE_ROOT, SkipKind, SkippedFile
 from local_rag.documents.formats.registry import format_of, is_generated
-from local_rag.errors import PathRefused
 from local_rag.settings import Root
 
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
 )
-GIT_AWAY = "git cannot list this repository, so only its .gitignore files are obeyed"
 # What changes which files of a folder count.
-SPECIAL = frozenset({".git", ".gitignore", IGNORE_FILE})
+SPECIAL = frozenset({".git", GITIGNORE, IGNORE_FILE})
 IGNORED_BY_GIT = "ignored by git"
+UNKNOWN_TO_GIT = "git cannot tell what to leave out"
+UNKNOWN_RULES = "nobody can tell what to leave out"
 
 
 class FoundFile(NamedTuple):
@@ -66,7 +77,6 @@ class _Folder:
     prefix: str
     ignores: Ignores
     listing: GitListing | None = None
-    git_away: bool = False
 
 
 def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | SkippedFile]:
@@ -89,8 +99,11 @@ def walk(root: Root, scope: WalkScope = WalkScope()) -> Iterator[FoundFile | Ski
             path = _shown(folder.prefix)
             yield SkippedFile(root.name, path, SkipKind.UNREADABLE, "folder unreadable", why)
             continue
-        folder, troubles = _entered(root, folder, {entry.name for entry in entries})
+        opened, troubles = _entered(root, scope, folder, {entry.name for entry in entries})
         yield from troubles
+        if opened is None:
+            continue
+        folder = opened
         for entry in entries:
             item = _judge(root, scope, folder, entry)
             if isinstance(item, _Folder):
@@ -114,22 +127,33 @@ def _identities(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def _entered(root: Root, folder: _Folder, names: set[str]) -> tuple[_Folder, list[SkippedFile]]:
-    """The folder with its own ignore files and git listing, and what is wrong with them."""
-    troubles: list[SkippedFile] = []
+def _entered(
+    root: Root, scope: WalkScope, folder: _Folder, names: set[str]
+) -> tuple[_Folder | None, list[SkippedFile]]:
+    """The folder with its own ignore file and git listing, and what is wrong with them.
+
+    None in its place if it cannot be told what to leave out: then nothing of it is shown.
+    """
+    if not folder.prefix and scope.ignores.unusable:
+        name = f"the {IGNORE_FILE} beside the store"
+        return None, [_hidden(root, folder, name, scope.ignores.unusable)]
     if folder.prefix and not names & SPECIAL:
-        return folder, troubles
+        return folder, []
+    troubles: list[SkippedFile] = []
     here = Path(folder.location)
-    if ".git" in names or (not folder.prefix and is_in_repository(here)):
-        listing = list_repository(here, folder.prefix)
-        away = listing is None and ".git" in names
-        folder = replace(folder, listing=listing, git_away=away)
-        if folder.git_away:
-            path = _shown(folder.prefix) + ".git/"
-            troubles.append(SkippedFile(root.name, path, SkipKind.UNDECIDED, GIT_AWAY))
-    for name in (IGNORE_FILE, ".gitignore") if folder.git_away else (IGNORE_FILE,):
-        if name in names and (data := _read_ignores(here / name)) is not None:
-            file, bad = parse_ignores(data, folder.prefix, name)
+    if ".git" in names or not folder.prefix:
+        seconds = min(GIT_SECONDS, scope.until - time.monotonic())
+        listing = list_repository(here, folder.prefix, seconds)
+        if isinstance(listing, GitFailure):
+            detail = f"{listing.why}. {listing.remedy}"
+            return None, [_closed(root, folder, SkipKind.UNREADABLE, UNKNOWN_TO_GIT, detail)]
+        folder = replace(folder, listing=listing)
+    for name in names & ({IGNORE_FILE, GITIGNORE} if folder.listing else {IGNORE_FILE}):
+        data = read_hiding_file(here / name, strict=name == IGNORE_FILE)
+        if isinstance(data, Unusable):
+            return None, [_hidden(root, folder, name, data)]
+        if data is not None and name == IGNORE_FILE:
+            file, bad = parse_ignores(data, folder.prefix)
             folder = replace(folder, ignores=folder.ignores.with_file(file))
             path = _shown(folder.prefix + name)
             troubles += [
@@ -139,11 +163,13 @@ def _entered(root: Root, folder: _Folder, names: set[str]) -> tuple[_Folder, lis
     return folder, troubles
 
 
-def _read_ignores(location: Path) -> bytes | None:
-    try:
-        return read_inside(location.parent, location, LARGEST_IGNORE_FILE).data
-    except (OSError, ValueError, PathRefused):  # `_judge` names it
-        return None
+def _hidden(root: Root, folder: _Folder, name: str, file: Unusable) -> SkippedFile:
+    detail = f"{name} {file.why}. {file.remedy}"
+    return _closed(root, folder, SkipKind.UNDECIDED, UNKNOWN_RULES, detail)
+
+
+def _closed(root: Root, folder: _Folder, kind: SkipKind, reason: str, detail: str) -> SkippedFile:
+    return SkippedFile(root.name, _shown(folder.prefix) or WHOLE_ROOT, kind, reason, detail)
 
 
 def _judge(

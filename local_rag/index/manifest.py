@@ -20,12 +20,15 @@ STORED_NAMES = {"identity": "regime", "checksums": "seals"}
 
 @dataclass(frozen=True)
 class RootState:
-    """A root as the snapshot saw it; `commit` is empty outside git."""
+    """A root as the snapshot saw it; `commit` is empty outside git.
+
+    `dirty` says whether its files differ from the commit, and is None where that is unknown.
+    """
 
     name: str
     path: str
     commit: str = ""
-    dirty: bool = False
+    dirty: bool | None = False
     files: int = 0
     chunks: int = 0
 

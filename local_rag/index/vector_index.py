@@ -7,10 +7,13 @@ them. `import chromadb` takes about a second, so it happens when a collection is
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 COLLECTION = "chunks"
 DATABASE = "chroma.sqlite3"
 PAGE_RECORDS = 5000  # Chroma takes 5,461 records a call at the most
+_IMPORTING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -167,11 +171,36 @@ def lifecycle_filter(superseded_chunks: int) -> dict[str, Any] | None:
 
 
 def open_client(folder: Path) -> ClientAPI:
-    """Chroma's client for `folder`, which it would create where there is none."""
-    import chromadb  # takes about a second
-    from chromadb.config import Settings
+    """Chroma's client for `folder`, which it would create where there is none.
 
-    return chromadb.PersistentClient(str(folder), Settings(anonymized_telemetry=False))
+    Its settings are Chroma's defaults and nothing else. Left to itself Chroma takes them from
+    `.env` in the working directory and from variables without a prefix: CHROMA_API_IMPL sends
+    the vectors to another host.
+    """
+    chromadb = import_chroma()
+    settings = chromadb.config.Settings.model_construct(
+        is_persistent=True, persist_directory=str(folder), anonymized_telemetry=False
+    )
+    client: ClientAPI = chromadb.PersistentClient(str(folder), settings)
+    return client
+
+
+def import_chroma() -> ModuleType:
+    """Chroma, which builds its settings as it is imported too: here without any source for them."""
+    import pydantic
+    import pydantic_settings
+
+    with _IMPORTING:
+        if "chromadb" not in sys.modules:
+            usual = pydantic_settings.BaseSettings
+            pydantic_settings.BaseSettings = pydantic.BaseModel  # type: ignore[assignment, misc]
+            try:
+                import chromadb
+            finally:
+                pydantic_settings.BaseSettings = usual  # type: ignore[misc]
+    import chromadb
+
+    return chromadb
 
 
 def _unreadable(why: str) -> RagError:

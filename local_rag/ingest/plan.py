@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from local_rag.corpus.scan import FileVersion, Scan
-from local_rag.corpus.skipped import SkipKind, SkippedFile
+from local_rag.corpus.skipped import WHOLE_ROOT, SkipKind, SkippedFile
 from local_rag.errors import CorpusUnavailable
 from local_rag.index.catalog import CatalogEntry
 from local_rag.index.manifest import NONE_SET_ASIDE, RootState, SetAside, set_aside
@@ -79,7 +79,8 @@ def make_plan(
             other.append((version, entry))
     unreadable = [s for s in on_disk.skipped if s.kind is SkipKind.UNREADABLE]
     held = [entry for entry in entries.values() if _is_unreadable(entry, unreadable)]
-    gone = [entry for entry in entries.values() if entry not in held]
+    kept = {entry.number for entry in held}
+    gone = [entry for entry in entries.values() if entry.number not in kept]
     todo, known = _sorted_out(other, {entry.sha256: entry for entry in gone}, aside)
     moved = {t.old.number for t in todo if t.old and t.change == "renamed"}
     left = tuple(entry for entry in gone if entry.number not in moved)
@@ -113,9 +114,10 @@ def _is_unreadable(entry: CatalogEntry, unreadable: Sequence[SkippedFile]) -> bo
     """Whether the file, or a folder above it, is there but could not be read this time."""
     return any(
         s.root == entry.root
-        and (s.path == entry.path or (s.path.endswith("/") and entry.path.startswith(s.path)))
+        and (s.path in (entry.path, WHOLE_ROOT)
+             or (s.path.endswith("/") and entry.path.startswith(s.path)))
         for s in unreadable
-    )
+    )  # fmt: skip
 
 
 def check_roots_known(known: Sequence[RootState], roots: Sequence[Root]) -> None:
@@ -144,13 +146,16 @@ def check_roots_present(
     Raises:
         CorpusUnavailable: a root that had documents has none now, or no root has any.
     """
+    # A folder that is named as one that cannot be looked into has not become empty.
+    closed = [s for s in on_disk.skipped if s.wanted and s.path.endswith("/")]
     present = {version.root for version in on_disk.versions}
+    present |= {entry.root for entry in indexed if _is_unreadable(entry, closed)}
     had = {entry.root for entry in indexed}
     for root in roots:
         if root.name in had - present:
             what = f"{root.path} holds no documents, but the index has some from it."
             raise CorpusUnavailable(what, "Mount the disk, or pass --allow-empty to remove them.")
-    if not present:
+    if not present and not closed:
         folders = ", ".join(str(root.path) for root in roots)
         what = f"{folders} holds no documents."
         remedy = f"Set {set_by('corpus_dir')} to a folder of documents, or pass --allow-empty."

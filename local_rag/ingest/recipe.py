@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from local_rag.chunking.sizes import budget_of
-from local_rag.corpus.git import git_revision
+from local_rag.corpus.revision import git_revision
 from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.index.manifest import Counts, Manifest, RootState
 from local_rag.ingest.report import Report

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from local_rag.corpus.git import git_revision
 from local_rag.corpus.gitignore import ignores_beside
+from local_rag.corpus.revision import git_revision
 from local_rag.corpus.walk import WalkScope
 from local_rag.embedding.query_embedder import QueryEmbedder
 from local_rag.errors import RagError
@@ -52,7 +52,10 @@ MOST_LISTED = 8  # roots, files, warnings and reasons that are listed, of each
 
 
 class RootStatus(BaseModel):
-    """A corpus folder; `dirty` says whether files in it differ from the commit."""
+    """A corpus folder; `dirty` says whether files in it differ from the commit.
+
+    It is absent where only the filters that the repository names could tell.
+    """
 
     name: str
     path: str

@@ -13,7 +13,7 @@ import pytest
 from local_rag.corpus import git
 from local_rag.corpus.gitignore import Ignores, ignores_beside, parse_ignores
 from local_rag.corpus.skipped import SkipKind, SkippedFile
-from local_rag.corpus.walk import GIT_AWAY, FoundFile, WalkScope, walk
+from local_rag.corpus.walk import FoundFile, WalkScope, walk
 from local_rag.settings import Root
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX file names and links")
@@ -161,16 +161,15 @@ def test_a_submodule_is_entered(root: Path, tmp_path: Path) -> None:
     assert found(root) == ["module/s.md"]
 
 
-def test_without_git_the_gitignore_files_of_a_repository_are_still_obeyed(
+def test_without_git_nothing_of_a_repository_is_shown(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository(root, tmp_path, monkeypatch)
     monkeypatch.setattr(git.subprocess, "run", _no_git)
-    assert found(root) == ["a.md", "deep/y.globally.md", "deep/z.md", "private.md",
-                           "sub/deep/kept.md", "sub/kept.md"]  # fmt: skip
-    assert skipped(root)[".git/"] == "excluded folder"
-    reasons = {i.reason for i in walk(Root("r", root)) if isinstance(i, SkippedFile)}
-    assert GIT_AWAY in reasons
+    assert (found(root), set(skipped(root))) == ([], {"./"})
+    make(root.parent / "around", "a.md")
+    root.rename(root.parent / "around" / "corpus")
+    assert found(root.parent / "around") == ["a.md"]
 
 
 def _no_git(*_: object, **__: object) -> None:
