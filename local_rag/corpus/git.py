@@ -133,7 +133,7 @@ def _failed(folder: Path, stderr: bytes) -> GitFailure:
     if _is_foreign(top):
         command = f"git config --global --add safe.directory '{top}'"
         return GitFailure(why, f"If you trust the repository, run: {command}")
-    return GitFailure(why, f"Repair the repository {top}, or remove its .git.")
+    return GitFailure(why, f"Repair the repository {top}, or leave it out with a .ragignore.")
 
 
 def _is_foreign(top: Path) -> bool:
