@@ -115,13 +115,14 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
 
 
 def _most_stop_words(sample: str, candidates: Collection[str]) -> str:
-    """The candidate that has most of the words; "" if hardly a word is any candidate's."""
+    """The candidate with most of the words; "" if several have as many, or none has enough."""
     words = Counter(PROSE_WORD.findall(sample))
     scores = {
         k: sum(n for word, n in words.items() if word in _WORDS.get(k, ())) for k in candidates
     }
-    best = max(scores, key=scores.__getitem__, default="")
-    return best if scores.get(best, 0) > LEAST_STOP_WORDS * words.total() else ""
+    most = max(scores.values(), default=0)
+    best = [language for language, score in scores.items() if score == most]
+    return best[0] if len(best) == 1 and most > LEAST_STOP_WORDS * words.total() else ""
 
 
 def is_foreign(text: str, known: Collection[str]) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from local_rag.text.language import guess_language, is_foreign
+from local_rag.text.language import STOP_WORDS, guess_language, is_foreign
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,18 @@ def test_of_given_candidates_the_only_one_of_its_script_needs_no_proof(
 )
 def test_only_a_clearly_foreign_text_is_foreign_to_english(text: str, foreign: bool) -> None:
     assert is_foreign(text, {"en"}) is foreign
+
+
+def test_words_that_two_languages_share_tell_neither() -> None:
+    assert guess_language("factura de marzo", ["es", "pt"]) == ""
+    assert guess_language("factura de marzo", ["pt", "es"]) == ""
+    assert guess_language("factura de marzo") == ""
+
+
+@given(
+    st.lists(st.sampled_from(sorted({w for ws in STOP_WORDS.values() for w in ws.split()}))),
+    st.permutations(sorted(STOP_WORDS)),
+)
+def test_the_order_of_the_candidates_tells_nothing(words: list[str], candidates: list[str]) -> None:
+    text = " ".join(words)
+    assert guess_language(text, candidates) == guess_language(text, sorted(candidates))
