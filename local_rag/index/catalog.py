@@ -1,7 +1,7 @@
-"""The SQLite file of one snapshot, as it is read: files with their headings, chunks, their texts.
+"""The catalog of one snapshot as it is read: files with their headings and texts, and chunks.
 
-A published catalogue is opened immutable and may be read from several threads. Leaves out the word
-index in the same file (`keywords`), vectors, and how it is made (`catalog_draft`).
+A published catalog is opened immutable; several threads may read it. The same SQLite file holds
+the keyword index (`keyword_index`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CatalogEntry(NamedTuple):
     """What a plan needs of an indexed file; `remarks` are its warnings as JSON, and `keys` is its
     metadata as JSON if it has any warnings.
 
-    A named tuple, as a run in which nothing has changed makes 30,000 of them and little else.
+    A named tuple, because a run without changes makes 30,000 of them and little else.
     """
 
     number: int
@@ -86,7 +86,7 @@ class ChunkRecord:
 
 
 class Catalog:
-    """An open catalogue."""
+    """An open catalog."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
@@ -94,10 +94,10 @@ class Catalog:
 
     @classmethod
     def open(cls, path: Path) -> Catalog:
-        """A published catalogue, read-only.
+        """A published catalog, read-only.
 
         Raises:
-            IndexUnreadable: the file is missing or no catalogue.
+            IndexUnreadable: the file is missing or not a catalog.
         """
         with _translated():
             uri = f"{path.as_uri()}?mode=ro&immutable=1"
@@ -144,7 +144,7 @@ class Catalog:
         return _file(rows[0]) if rows else None
 
     def files_by_number(self, numbers: Iterable[int]) -> dict[int, FileRecord]:
-        """The files of these numbers."""
+        """The files with these numbers."""
         sql = f"SELECT {FILE_FIELDS} FROM files WHERE number IN"  # noqa: S608
         return {row[0]: _file(row) for row in self._in(sql, list(numbers))}
 
@@ -154,16 +154,16 @@ class Catalog:
         return text
 
     def chunks(self, ids: Iterable[str]) -> dict[str, ChunkRecord]:
-        """The chunks of these ids, without those that do not exist."""
+        """The chunks with these ids, as far as they exist."""
         sql = f"SELECT {CHUNK_FIELDS} FROM chunks WHERE id IN"  # noqa: S608
         return {row[1]: _chunk(row) for row in self._in(sql, list(ids))}
 
     def ids_by_key(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """For each cache key that some chunk has, the id of such a chunk."""
+        """By cache key, the id of a chunk with that key, for the keys that occur."""
         return dict(self._in("SELECT key, id FROM chunks WHERE key IN", list(keys)))
 
     def ordinals(self, files: Iterable[int]) -> dict[str, int]:
-        """For each chunk of the files its place in its own, by id."""
+        """By chunk id, the chunk's place in its file, for all chunks of the files."""
         sql = (
             "SELECT id, row_number() OVER (PARTITION BY file ORDER BY start) FROM chunks"
             " WHERE file IN"
@@ -195,7 +195,7 @@ class Catalog:
         return int(self.rows("SELECT count(*) FROM chunks WHERE file = ?", (number,))[0][0])
 
     def count(self, table: str, lifecycle: str | None = None) -> int:
-        """How many `files` or `chunks` there are, of one lifecycle or of all."""
+        """The number of `files` or `chunks`, of one lifecycle or of all."""
         join = "" if table == "files" else "JOIN files ON files.number = chunks.file"
         sql = f"SELECT count(*) FROM {table} {join}"  # noqa: S608 - two fixed names
         if lifecycle is None:
@@ -239,5 +239,5 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except sqlite3.DatabaseError as error:
-        what = f"The index's catalogue cannot be read ({error})."
-        raise IndexUnreadable(what, "Run ingest.py to mend the index.") from error
+        what = f"The index's catalog cannot be read ({error})."
+        raise IndexUnreadable(what, "Run ingest.py to repair the index.") from error

@@ -1,11 +1,10 @@
-"""What a snapshot's files were when it was published, so that damage is seen before it is used.
+"""Checksums of a snapshot's files, so that damage is detected before a file is used.
 
-Chroma trusts its HNSW files: a header that was cut short ends the whole process with a
-segmentation fault, and vectors that became zeros give wrong neighbours without a word. So every
-file is summed with its size and a checksum (CRC-32 against accidents, at 3 GB/s; not against an
-attacker). Two kinds cannot be, as Chroma writes to them whenever it opens them: `chroma.sqlite3`,
-which SQLite looks through itself; and the HNSW files of a collection of under 1,000 changes, which
-are all in `chroma.sqlite3` then, so Chroma makes these files anew and reads nothing from them.
+Chroma trusts its HNSW files: a truncated header crashes the process, and zeroed vectors silently
+give wrong neighbours. So every file has its size and a CRC-32 in the manifest (against accidents,
+at 3 GB/s; not against an attacker). Two kinds have none, because Chroma writes to them whenever it
+opens them: `chroma.sqlite3`, which SQLite checks itself; and the HNSW files of a collection with
+under 1,000 changes, which Chroma recreates from `chroma.sqlite3` without reading them.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from local_rag.errors import IndexUnreadable
 
 NOT_SUMMED = frozenset({"manifest.json", "chroma.sqlite3"})
 DATABASE = "chroma.sqlite3"
-PERSISTED = "index_metadata.pickle"  # in an HNSW folder that Chroma reads and leaves as it is
+PERSISTED = "index_metadata.pickle"  # in an HNSW folder that Chroma reads and does not write
 BLOCK_BYTES = 1 << 20
-REPAIR = "Run ingest.py to mend it."
+REPAIR = "Run ingest.py to repair it."
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ Checksums = Mapping[str, Checksum]
 
 
 def checksums_of(folder: Path) -> dict[str, Checksum]:
-    """The checksums of all files of a snapshot that stay as they are."""
+    """The checksums of all files of a snapshot that never change."""
     files = (p for p in folder.rglob("*") if p.is_file() and p.name not in NOT_SUMMED)
     lasting = (p for p in files if p.parent == folder or (p.parent / PERSISTED).is_file())
     return {path.relative_to(folder).as_posix(): Checksum.of(path) for path in sorted(lasting)}
@@ -61,10 +60,10 @@ def checksums_from_json(values: dict[str, Any]) -> dict[str, Checksum]:
 
 
 def check_catalog(folder: Path, checksums: Checksums) -> None:
-    """Checks the catalogue's file.
+    """Checks the catalog's file.
 
     Raises:
-        IndexUnreadable: it is not what was published.
+        IndexUnreadable: it differs from what was published.
     """
     _check(folder, {name: checksum for name, checksum in checksums.items() if "/" not in name})
 
@@ -73,14 +72,14 @@ def check_vectors(folder: Path, checksums: Checksums) -> None:
     """Checks the files of the vector collection, before Chroma opens them.
 
     Raises:
-        IndexUnreadable: they are not what was published.
+        IndexUnreadable: they differ from what was published.
     """
     check_vector_files(folder, checksums)
     check_database(folder / "chroma" / DATABASE)
 
 
 def check_vector_files(folder: Path, checksums: Checksums) -> None:
-    """Checks those of the collection's files that Chroma leaves as they are. Raises as above."""
+    """Checks the collection's files that Chroma never writes. Raises as `check_vectors` does."""
     _check(folder, {name: checksum for name, checksum in checksums.items() if "/" in name})
 
 
@@ -92,11 +91,11 @@ def _check(folder: Path, checksums: Checksums) -> None:
         except OSError as error:
             raise _damaged(path.name, error.strerror or "unreadable") from error
         if not sound:
-            raise _damaged(path.name, "not as it was written")
+            raise _damaged(path.name, "differs from what was written")
 
 
 def check_database(path: Path) -> None:
-    """Has SQLite look through Chroma's database.
+    """Lets SQLite check Chroma's database.
 
     Raises:
         IndexUnreadable: it is missing or damaged.

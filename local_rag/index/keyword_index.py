@@ -1,7 +1,6 @@
-"""The word index of one snapshot: SQLite FTS5 over the chunks' terms, ranked by BM25.
+"""The keyword index of one snapshot: SQLite FTS5 over the chunks' terms, ranked by BM25.
 
-FTS5 never sees people's text, only terms made of it, and those only as quoted strings. Leaves
-out how text becomes terms (`terms`).
+FTS5 never sees people's text, only terms made of it (`text.tokenizer`), as quoted strings.
 """
 
 from __future__ import annotations
@@ -17,18 +16,16 @@ from local_rag.text.language import guess_language
 from local_rag.text.tokenizer import Word, telling_words
 
 COLUMN_WEIGHTS = "1.0, 3.0, 2.0, 1.0, 1.0, 1.0"
-STEMS, EXACT = "- exact", "exact"  # FTS5's names for all columns but one, and for that one
-# Each stem and each whole word that has several weighs 1. Identifiers, and a word that is the
-# whole query, are names: one as a whole weighs as much as all its parts.
-EXACT_WEIGHT = 0.3  # of a word of one stem as it is written
-PHRASE_WEIGHT = 0.5  # of a name's parts side by side, for each part
+STEMS, EXACT = "- exact", "exact"  # FTS5's names for all columns except one, and for that one
+# Each stem weighs 1, and so does a whole word with several stems. Identifiers, and a word that is
+# the whole query, are names: a whole name weighs as much as all its parts.
+EXACT_WEIGHT = 0.3  # of the exact form of a word with one stem
+PHRASE_WEIGHT = 0.5  # per part, of a name's parts side by side
 COMMON_LANGUAGE = (
     0.1  # of the files: a language of fewer isn't tried on a query that could be in any
 )
-NAME_BONUS = 0.3  # what a name is worth among other words; ARCHITECTURE.md has what others gave
-NAME_ALONE_BONUS = (
-    2.0  # what it is worth where the query is nothing else: nothing alike comes before it
-)
+NAME_BONUS = 0.3  # bonus of a name among other words; docs/measurements.md has other values
+NAME_ALONE_BONUS = 2.0  # bonus where the query is only names: nothing merely similar ranks above it
 NAME_PARTS_SHARE = (
     0.5  # of that: its parts side by side, as `statusCode` has those of `status_code`
 )
@@ -37,11 +34,11 @@ MOST_QUERY_WORDS = 64  # words; a pasted page would make a query of thousands of
 
 @dataclass(frozen=True)
 class KeywordMatch:
-    """A chunk that has some of a query's words; a higher `bm25` is better.
+    """A chunk that contains some of a query's words; a higher `bm25` is better.
 
-    `coverage` is the share of the query's stems that it has, each weighed by its rarity: 0 to 1.
-    `named` says how much of the query's names it has as they are written: 0 to `ALONE` where the
-    query is names alone, else to `NAMED`.
+    `coverage` is the share of the query's stems in it, weighed by rarity: 0 to 1. `named` is the
+    bonus for the query's names in it as written: up to `NAME_ALONE_BONUS` if the query is only
+    names, else up to `NAME_BONUS`.
     """
 
     id: str
@@ -51,7 +48,7 @@ class KeywordMatch:
 
 
 class RowSource(Protocol):
-    """What can run a query, such as an open catalogue."""
+    """Runs SQL queries, as an open catalog does."""
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a query."""
@@ -65,9 +62,9 @@ def count_chunks(connection: sqlite3.Connection) -> int:
 def search_keywords(
     source: RowSource, query: str, count: int, files: Collection[int] | None = None
 ) -> list[KeywordMatch]:
-    """Up to `count` chunks by descending BM25, of documents in force.
+    """Up to `count` chunks by descending BM25, from active documents.
 
-    With `files` they are of the files of these numbers instead, in force or not.
+    With `files`, from the files with these numbers instead, active or not.
     """
     languages = _languages(source, query)
     scores, covered = _scores(source, weighted_terms(query, languages))
@@ -80,7 +77,7 @@ def search_keywords(
 
 
 def _named(source: RowSource, names: Sequence[tuple[str, str]], alone: bool) -> dict[int, float]:
-    """For each chunk that has any of the query's names as written, `Match.named`."""
+    """By chunk number, `KeywordMatch.named` of chunks with any of the query's names as written."""
     share = (NAME_ALONE_BONUS if alone else NAME_BONUS) / max(len(names), 1)
     found: dict[int, float] = {}
     for whole, inside in names:
@@ -97,7 +94,7 @@ def _rows(source: RowSource, expression: str) -> list[int]:
 
 
 def _as_written(word: Word) -> tuple[str, str]:
-    """A name as a whole; and its parts side by side: `a.run_all()` has `run_all` inside."""
+    """The whole name, and its parts side by side: `a.run_all()` contains `run_all`."""
     parts = f"{STEMS} : {fts_string(' '.join(word.stems))}" if len(word.stems) > 1 else ""
     if not word.whole and parts:
         return parts, ""
@@ -105,7 +102,7 @@ def _as_written(word: Word) -> tuple[str, str]:
 
 
 def name_terms(query: str, languages: Sequence[str]) -> tuple[list[tuple[str, str]], bool]:
-    """FTS5 expressions for each of the query's names, and whether it is names alone.
+    """FTS5 expressions for each of the query's names, and whether it has nothing else.
 
     A name is an identifier, or a word that is the whole query.
     """
@@ -116,7 +113,7 @@ def name_terms(query: str, languages: Sequence[str]) -> tuple[list[tuple[str, st
 
 
 def _kept(source: RowSource, numbers: set[int], files: Collection[int] | None) -> set[int]:
-    """Those of the chunks' numbers that may be found."""
+    """The chunk numbers that may be found."""
     if files is not None:
         sql = "SELECT number FROM chunks WHERE file IN (SELECT value FROM json_each(?))"
         return numbers & {row[0] for row in source.rows(sql, (json.dumps(sorted(files)),))}
@@ -130,10 +127,10 @@ def _kept(source: RowSource, numbers: set[int], files: Collection[int] | None) -
 def _scores(
     source: RowSource, terms: Mapping[str, float]
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """The BM25 of every chunk that has any of the weighted terms, and its coverage.
+    """The BM25 and the coverage of every chunk with any of the weighted terms.
 
-    FTS5's own sum gives nothing for a word that half of the chunks have. In a folder about one
-    subject those are the words that matter, so each term is asked for and weighed by itself.
+    FTS5's own sum gives nothing for a word that half of the chunks contain. In a folder about one
+    subject those are the words that matter, so each term is queried and weighed by itself.
     """
     total = source.rows("SELECT count(*) FROM words_docsize")[0][0]
     sql = f"SELECT rowid, bm25(words, {COLUMN_WEIGHTS}) FROM words WHERE words MATCH ?"  # noqa: S608
@@ -162,7 +159,7 @@ def _odds(total: int, found: int) -> float:
 
 
 def _languages(source: RowSource, query: str) -> list[str]:
-    """What to take the query's words for; where nothing tells, the languages of many files."""
+    """The languages to read the query in: its own if it can be told, else those of many files."""
     counts = dict(source.rows("SELECT language, count(*) FROM files GROUP BY language"))
     guess = guess_language(query, [language for language in counts if language])
     common = sum(counts.values()) * COMMON_LANGUAGE
@@ -172,7 +169,7 @@ def _languages(source: RowSource, query: str) -> list[str]:
 def weighted_terms(query: str, languages: Sequence[str]) -> dict[str, float]:
     """FTS5 expressions for the query's words, each with its weight.
 
-    Stop words are left out unless there is nothing else.
+    Stop words are dropped unless there is nothing else.
     """
     terms: dict[str, float] = {}
     for language in languages:
@@ -186,7 +183,7 @@ def weighted_terms(query: str, languages: Sequence[str]) -> dict[str, float]:
 def _expressions(word: Word, *, alone: bool) -> Iterator[tuple[str, float]]:
     parts, name = len(word.stems), alone or word.identifier
     for stem in word.stems:
-        # A single character is looked for at the start of every pair.
+        # A single character is searched at the start of every pair.
         yield f"{STEMS} : {fts_string(stem)}{' *' if word.run and len(stem) == 1 else ''}", 1.0
     if parts > 1 and (name or word.run):
         yield f"{STEMS} : {fts_string(' '.join(word.stems))}", PHRASE_WEIGHT * parts

@@ -1,4 +1,4 @@
-"""The live snapshot as a server holds it: opened when first asked, swapped when replaced.
+"""The live snapshot as a server holds it: opened on first use, swapped when replaced.
 
 Every request sees one whole snapshot; a replaced one is closed when its last request is done.
 Creates and changes nothing.
@@ -20,17 +20,17 @@ from local_rag.index.snapshots import Snapshot, Store
 from local_rag.index.vector_index import VectorIndex
 
 OPEN_ATTEMPTS = 3  # a snapshot can be pruned between reading CURRENT and opening what it names
-RETRY_SECONDS = 60.0  # seconds after which a snapshot that could not be opened whole is tried again
+RETRY_SECONDS = 60.0  # seconds until a snapshot that could not be fully opened is tried again
 OLDER = "{why} This answer is from the index of {created}."
 FileMark = tuple[int, int, int] | None
 
 
 @dataclass(frozen=True)
 class OpenIndex:
-    """An open snapshot. `vectors` is None where there are none or `damage` says why not.
+    """An open snapshot. `vectors` is None if there are none or `damage` says why not.
 
-    `notice` is what every answer must say first, if this is not the snapshot it should be. `mark`
-    tells whether anybody has written to the catalogue since it was checked.
+    `notice` is what every answer must say first if this is not the live snapshot. `mark` shows
+    whether anybody has written to the catalog since it was checked.
     """
 
     snapshot: Snapshot
@@ -47,8 +47,10 @@ class OpenIndex:
 
     @property
     def is_as_it_was(self) -> bool:
-        """Whether the catalogue is what was checked. SQLite reads it page by page and notices no
-        damage inside a long text. One that is gone stays as it was for who has it open.
+        """Whether the catalog is unchanged since it was checked.
+
+        SQLite reads page by page and does not notice damage inside a long text. A deleted catalog
+        counts as unchanged: whoever has it open still reads it.
         """
         return _mark(self.snapshot.catalog) in (None, self.mark)
 
@@ -63,7 +65,7 @@ def open_index(snapshot: Snapshot, notice: str = "") -> OpenIndex:
     """Opens a snapshot's parts; damaged vectors leave keyword search standing.
 
     Raises:
-        IndexUnreadable: the catalogue is damaged.
+        IndexUnreadable: the catalog is damaged.
     """
     mark = _mark(snapshot.catalog)
     check_catalog(snapshot.path, snapshot.manifest.checksums)
@@ -77,7 +79,7 @@ def open_index(snapshot: Snapshot, notice: str = "") -> OpenIndex:
 
 
 def _mark(path: Path) -> FileMark:
-    """What changes about a file with its content; None if it is gone."""
+    """What changes with a file's content: inode, size, time; None if it is gone."""
     try:
         status = path.stat()
     except OSError:
@@ -86,7 +88,7 @@ def _mark(path: Path) -> FileMark:
 
 
 def _opened_vectors(snapshot: Snapshot) -> VectorIndex:
-    """The vectors, with all that Chroma reads of them in its memory."""
+    """The vectors, fully loaded into memory by Chroma."""
     check_vectors(snapshot.path, snapshot.manifest.checksums)
     vectors = VectorIndex.open(snapshot.chroma)
     try:
@@ -100,21 +102,21 @@ def _opened_vectors(snapshot: Snapshot) -> VectorIndex:
 
 
 class _Lease:
-    """An open index, the name in CURRENT for which it stands, and how many requests use it."""
+    """An open index, the name in CURRENT that it represents, and how many requests use it."""
 
     def __init__(self, index: OpenIndex, name: str) -> None:
         self.index, self.name, self.users, self.retired = index, name, 0, False
         self._opened = time.monotonic()
 
     def stands_for(self, name: str) -> bool:
-        """Whether there is no need to open the snapshot of that name now."""
-        whole = not (self.index.damage or self.index.notice)  # a full disk is no lasting damage
+        """Whether the snapshot with that name need not be opened now."""
+        whole = not (self.index.damage or self.index.notice)  # a full disk passes
         settled = whole or time.monotonic() < self._opened + RETRY_SECONDS
         return self.name == name and settled and self.index.is_as_it_was
 
 
 class LiveIndex:
-    """Whatever snapshot is live, for many threads."""
+    """The live snapshot, shared by many threads."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -123,7 +125,7 @@ class LiveIndex:
 
     @contextmanager
     def use(self) -> Iterator[OpenIndex]:
-        """The live snapshot, open for as long as the block lasts.
+        """The live snapshot, open while the block runs.
 
         Raises:
             NoIndexYet: nothing was published yet.
@@ -139,7 +141,7 @@ class LiveIndex:
                 raise IndexUnreadable(
                     "The index changed while this request was reading it.", "Retry."
                 )
-        except IndexUnreadable:  # damaged while it was open: the next request looks again
+        except IndexUnreadable:  # damaged while open: the next request reopens it
             with self._lock:
                 if lease is self._lease:
                     self._retire()
@@ -147,7 +149,7 @@ class LiveIndex:
         except RagError as error:
             if not lease.index.notice:
                 raise
-            # "No such document" is no answer where the damaged index may have it.
+            # "No such document" would be untrue if the damaged index may have it.
             raise type(error)(str(error), lease.index.notice) from error
         finally:
             with self._lock:
@@ -155,7 +157,7 @@ class LiveIndex:
                 self._close_if_done(lease)
 
     def close(self) -> None:
-        """Releases the open snapshot once nobody uses it."""
+        """Releases the open snapshot when nobody uses it any more."""
         with self._lock:
             self._retire()
 
@@ -176,7 +178,7 @@ class LiveIndex:
         return self._lease
 
     def _older(self, failure: IndexUnreadable, damaged: str) -> OpenIndex:
-        """The newest snapshot that is whole, to answer from until an ingest mends the store."""
+        """The newest intact snapshot, to answer from until an ingest repairs the store."""
         for name in self.store.finished():
             with suppress(IndexUnreadable):
                 snapshot = self.store.open(name)

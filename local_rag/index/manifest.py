@@ -122,10 +122,10 @@ class Manifest:
         """
         values = json.loads(text)
         if values["format"] > FORMAT_VERSION:
-            what = "The index was written by a newer version of this program."
-            raise IndexTooNew(what, "Update this one.")
+            what = "A newer version of this program wrote the index."
+            raise IndexTooNew(what, "Update this program.")
         if values["format"] < OLDEST_READ:
-            raise ValueError("it was written by an older version of this program")
+            raise ValueError("an older version of this program wrote it")
         values["identity"] = EmbedderIdentity.from_json(values.pop("regime"))
         values["roots"] = tuple(RootState(**root) for root in values["roots"])
         values["checksums"] = checksums_from_json(values.pop("seals"))

@@ -1,7 +1,6 @@
-"""Paths and globs as people write them, told as the root and path of a document. Pure.
+"""Paths and globs as people write them, read as root and path of a document. Pure.
 
-Nothing is resolved: what is written only ever selects among names that are in the catalogue, so
-`..` leads nowhere.
+Nothing is resolved on disk: a path only selects among the catalog's names, so `..` leads nowhere.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ DRIVE = re.compile(r"[A-Za-z]:/")
 
 @dataclass(frozen=True)
 class ParsedPath:
-    """A path or glob below a root, or below any where `root` is None."""
+    """A path or glob below a root, or below any root if `root` is None."""
 
     root: str | None
     path: str
 
 
 def parse_path(written: str, roots: Iterable[RootState]) -> ParsedPath:
-    r"""What `./a.md`, `a\b.md`, `root:a.md` or an absolute path below a root stands for."""
+    r"""Reads `./a.md`, `a\b.md`, `root:a.md` or an absolute path below a root."""
     text = unicodedata.normalize("NFC", written).replace("\\", "/")
     for root in roots:
         below = _below(unicodedata.normalize("NFC", root.path).replace("\\", "/"), text)
@@ -38,9 +37,9 @@ def parse_path(written: str, roots: Iterable[RootState]) -> ParsedPath:
 
 
 def _below(folder: str, text: str) -> str | None:
-    """The rest of a text that is `folder` or begins with it."""
+    """The rest of a text after `folder`, if it begins with that."""
     folder = folder.rstrip("/")
-    if DRIVE.match(folder):  # Windows takes upper and lower case for one
+    if DRIVE.match(folder):  # Windows does not distinguish case
         begins = text.casefold().startswith(folder.casefold())
     else:
         begins = text.startswith(folder)
@@ -54,10 +53,10 @@ def _plain(path: str) -> str:
 
 
 class Glob:
-    """Which documents a glob fits: as it is written, or as it is meant.
+    """Matches documents by a glob, as written or as meant.
 
-    `*` also fits slashes, and `**/` nothing at all. A glob without a slash fits a file's name, and
-    one that fits a folder fits all that is in it.
+    `*` also matches slashes; `**/` also matches nothing. A glob without a slash matches file names.
+    One that matches a folder matches everything in it.
     """
 
     def __init__(self, written: str, roots: Iterable[RootState]) -> None:
@@ -68,7 +67,7 @@ class Glob:
         ]
 
     def fits(self, root: str, path: str) -> bool:
-        """Whether it fits a document."""
+        """Whether a document matches."""
         return any(
             wanted in (None, root) and any(_fits(path, pattern) for pattern in patterns)
             for wanted, patterns in self._readings

@@ -1,7 +1,7 @@
 """A store folder as it is read: which snapshots it holds, which one is live.
 
-A snapshot is never written to once `CURRENT` has named it, so a reader always sees one whole
-generation. How one is made is in `ingest.snapshot_writer`.
+A snapshot is never written to once `CURRENT` has named it, so a reader always sees a whole one.
+`ingest.snapshot_writer` makes them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BUILD = "Run ingest.py to build it."
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A published generation: its folder and its manifest."""
+    """A published snapshot: its folder and its manifest."""
 
     path: Path
     manifest: Manifest
@@ -36,7 +36,7 @@ class Snapshot:
 
     @property
     def catalog(self) -> Path:
-        """The SQLite file of the catalogue and the keyword index."""
+        """The SQLite file of the catalog and the keyword index."""
         return self.path / "keywords.sqlite3"
 
 
@@ -68,14 +68,14 @@ class Store:
         except (OSError, ValueError) as error:
             raise IndexUnreadable(f"{pointer}: {error}.", REPAIR) from error
         if not name or Path(name).name != name or not (self.path / "snapshots" / name).is_dir():
-            raise IndexUnreadable(f"{pointer} names no snapshot.", REPAIR)
+            raise IndexUnreadable(f"{pointer} does not name a snapshot.", REPAIR)
         return name
 
     def open(self, name: str) -> Snapshot:
         """The published snapshot of that name.
 
         Raises:
-            IndexUnreadable: its manifest is missing, damaged or of an older format.
+            IndexUnreadable: its manifest is missing, damaged or of a format no longer read.
             IndexTooNew: a newer program wrote it.
         """
         folder = self.path / "snapshots" / name
@@ -87,12 +87,12 @@ class Store:
         return Snapshot(folder, manifest)
 
     def finished(self) -> list[str]:
-        """The names of all snapshots that were written to the end, the newest first."""
+        """The names of all finished snapshots, newest first."""
         folders = reversed(self.folders())
         return [path.name for path in folders if (path / "manifest.json").exists()]
 
     def last_identity(self) -> EmbedderIdentity | None:
-        """What the newest manifest says of its embedder, be the rest of it unreadable."""
+        """The embedder identity in the newest manifest, even if the rest is unreadable."""
         for name in self.finished():
             with suppress(OSError, ValueError, KeyError, TypeError):
                 text = (self.path / "snapshots" / name / "manifest.json").read_bytes()
@@ -104,12 +104,12 @@ class Store:
         return self.open(self.current_name())
 
     def folders(self) -> list[Path]:
-        """The folders made here, the oldest first: what else lies there is somebody's own."""
+        """The folders that ingest made, oldest first. Anything else there is somebody else's."""
         found = (self.path / "snapshots").glob("*")
         return sorted(path for path in found if OWN_FOLDER.fullmatch(path.name))
 
     def live_name(self) -> str:
-        """The live snapshot's name; empty where none can be told."""
+        """The live snapshot's name; empty if it cannot be determined."""
         with suppress(NoIndexYet, IndexUnreadable):
             return self.current_name()
         return ""

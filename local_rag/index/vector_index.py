@@ -1,7 +1,7 @@
 """The Chroma collection of one snapshot: vectors and the metadata that filters need.
 
-Chunk texts are in the catalogue alone: with them Chroma took 3 times as long to add a chunk and
-2.8 times the disk (2,000 chunks, 2.3 s against 0.8 s, 32 MB against 12 MB), and no search reads
+Chunk texts are only in the catalog: with them Chroma took 3 times as long to add a chunk and
+2.8 times the disk (2,000 chunks: 2.3 s against 0.8 s, 32 MB against 12 MB), and no search reads
 them. `import chromadb` takes about a second, so it happens when a collection is first opened.
 """
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 COLLECTION = "chunks"
 DATABASE = "chroma.sqlite3"
-PAGE_RECORDS = 5000  # Chroma takes 5,461 records a call at the most
+PAGE_RECORDS = 5000  # Chroma takes at most 5,461 records a call
 _IMPORTING = threading.Lock()
 
 
 @dataclass(frozen=True)
 class VectorRecord:
-    """One chunk as the collection holds it. `file` is the catalogue's number of its file."""
+    """One chunk as the collection stores it. `file` is its file's number in the catalog."""
 
     id: str
     file: int
@@ -47,7 +47,7 @@ class VectorRecord:
     last_line: int
 
     def metadata(self) -> dict[str, str | int]:
-        """What Chroma stores beside the vector; every key on every chunk."""
+        """The metadata that Chroma stores with the vector; every chunk has every key."""
         return {
             "file": self.file,
             "root": self.root,
@@ -83,7 +83,7 @@ class VectorIndex:
         """The collection in `folder`.
 
         Raises:
-            IndexUnreadable: there is none. Chroma itself would make an empty one.
+            IndexUnreadable: there is none. Chroma itself would create an empty one.
         """
         if not (folder / DATABASE).is_file():
             raise IndexUnreadable(f"{folder} holds no vectors.", "Run ingest.py --rebuild.")
@@ -96,7 +96,7 @@ class VectorIndex:
         self._client.close()  # type: ignore[attr-defined]
 
     def load(self, dimension: int) -> None:
-        """Makes Chroma read all its files now: what becomes of them later does no harm."""
+        """Makes Chroma read all its files now, so that later damage to them does no harm."""
         with translated():
             self.collection.query(
                 query_embeddings=np.eye(1, dimension, dtype=np.float32), n_results=1
@@ -110,7 +110,7 @@ class VectorIndex:
     def nearest(
         self, vector: Vector, count: int, *, where: dict[str, Any] | None = None
     ) -> list[Neighbour]:
-        """Up to `count` chunks by descending cosine, of those that `where` lets through.
+        """Up to `count` chunks by descending cosine, among those that match `where`.
 
         Raises:
             IndexUnreadable: the collection is damaged.
@@ -126,7 +126,7 @@ class VectorIndex:
         return [Neighbour(i, 1 - float(d)) for i, d in zip(ids, distances, strict=True)]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vector]:
-        """The stored vectors of those of the ids that exist."""
+        """The stored vectors, by id, for the ids that exist."""
         with translated():
             found = self.collection.get(ids=list(ids), include=["embeddings"])
         rows = found["embeddings"] if found["embeddings"] is not None else []
@@ -136,7 +136,7 @@ class VectorIndex:
         }
 
     def records(self, ids: Sequence[str]) -> dict[str, tuple[Vector, dict[str, Any]]]:
-        """The stored vectors and metadata of those of the ids that exist."""
+        """The stored vectors and metadata, by id, for the ids that exist."""
         with translated():
             found = self.collection.get(ids=list(ids), include=["embeddings", "metadatas"])
         rows = found["embeddings"] if found["embeddings"] is not None else []
@@ -151,7 +151,7 @@ class VectorIndex:
         The filter makes Chroma map each id to its row, which fails if one is missing.
 
         Raises:
-            IndexUnreadable: a chunk is missing or one too many.
+            IndexUnreadable: the number of chunks is wrong.
         """
         count = self.count()
         if count != expected:
@@ -162,7 +162,7 @@ class VectorIndex:
             with translated():
                 one = self.collection.get(limit=1, include=["embeddings"])["embeddings"]
             if one is None or not self.nearest(np.asarray(one[0]), 10, where=everything):
-                raise IndexUnreadable("The index answers nothing.", "Run ingest.py --rebuild.")
+                raise IndexUnreadable("The index returns nothing.", "Run ingest.py --rebuild.")
 
 
 def lifecycle_filter(superseded_chunks: int) -> dict[str, Any] | None:
@@ -205,7 +205,7 @@ def import_chroma() -> ModuleType:
 
 def _unreadable(why: str) -> RagError:
     return IndexUnreadable(
-        f"The vectors cannot be read ({why}).", "Run ingest.py to mend the index."
+        f"The vectors cannot be read ({why}).", "Run ingest.py to repair the index."
     )
 
 

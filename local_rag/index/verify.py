@@ -1,6 +1,6 @@
 """Looks through the live snapshot for anything that is not as it should be.
 
-More than ingest does at each run: it compares every chunk of the catalogue with its vector, its
+More than ingest does at each run: it compares every chunk of the catalog with its vector, its
 words, its file's text, and the file on disk where that is still what was indexed. Changes nothing.
 """
 
@@ -67,8 +67,8 @@ def verify(store: Store) -> Verdict:
 
 def _in_catalog(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
     manifest = snapshot.manifest
-    yield from _differ("files in the catalogue", catalog.count("files"), manifest.files)
-    yield from _differ("chunks in the catalogue", catalog.count("chunks"), manifest.chunks)
+    yield from _differ("files in the catalog", catalog.count("files"), manifest.files)
+    yield from _differ("chunks in the catalog", catalog.count("chunks"), manifest.chunks)
     retired = catalog.count("chunks", "superseded")
     yield from _differ("superseded chunks", retired, manifest.superseded_chunks)
     words = keyword_index.count_chunks(catalog.connection)
@@ -87,12 +87,12 @@ def _in_catalog(snapshot: Snapshot, catalog: Catalog) -> Iterator[str]:
 
 
 def _wrong_place(chunk: ChunkRecord, text: str, starts: Sequence[int]) -> str:
-    """What is wrong with where a chunk says that it stands in its file's text."""
+    """What is wrong with a chunk's position in its file's text."""
     if text[chunk.start : chunk.end] != chunk.text:
-        return "is not what its file has in its place"
+        return "text differs from its file at that position"
     first, last = (bisect.bisect_right(starts, at) for at in (chunk.start, chunk.end - 1))
     if (first, last) != (chunk.first_line, chunk.last_line):
-        return f"has lines {chunk.first_line}-{chunk.last_line} and stands in {first}-{last}"
+        return f"says lines {chunk.first_line}-{chunk.last_line}, is at {first}-{last}"
     return ""
 
 
@@ -121,7 +121,7 @@ def _in_file(
             if vector.shape != (dimension,) or abs(np.linalg.norm(vector) - 1) > NORM:
                 yield f"{name} has a vector that is not of length 1"
             if metadata != record.metadata():
-                yield f"{name} is filed with its vector as something else"
+                yield f"{name} metadata in Chroma differs from the catalog"
 
 
 def _differ(what: str, found: int, expected: int) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _differ(what: str, found: int, expected: int) -> Iterator[str]:
 
 
 class Citations:
-    """Compares files one by one; `compared` counts those that could tell."""
+    """Compares files one by one; `compared` counts those that could be compared."""
 
     def __init__(self, catalog: Catalog, roots: tuple[RootState, ...]) -> None:
         self.compared = 0
@@ -138,7 +138,7 @@ class Citations:
         self._roots = {root.name: Path(root.path) for root in roots}
 
     def wrong(self, file: FileRecord) -> Iterator[str]:
-        """What the index says of a file that isn't in it, a line each."""
+        """Where the index differs from a file, one line each."""
         data = self._as_indexed(file)
         if data is None:
             return
@@ -147,10 +147,10 @@ class Citations:
         try:
             lines = decode(data)[0].split("\n")
         except NotText:
-            yield f"{name}: the file is no text"
+            yield f"{name}: the file is not text"
             return
         if self._catalog.text(file.number).split("\n") != lines:
-            yield f"{name}: the indexed text is not the file's"
+            yield f"{name}: the indexed text differs from the file"
         for chunk in self._catalog.chunks_of(file.number):
             cited = "\n".join(lines[chunk.first_line - 1 : chunk.last_line])
             if chunk.text not in cited:
@@ -158,12 +158,12 @@ class Citations:
                 yield f"{name}: chunk {chunk.id} is not in {where}"
 
     def _as_indexed(self, file: FileRecord) -> bytes | None:
-        """The file's bytes, if they are its text and are what was indexed."""
+        """The file's bytes, if they are its text and unchanged since they were indexed."""
         root = self._roots.get(file.root)
         if root is None or (format_of(file.path) or TEXT).module:
             return None
         try:
             data = read_inside(root, Path(file.location), file.size).data
-        except (OSError, ValueError, PathRefused):  # it has changed, so it is another document
+        except (OSError, ValueError, PathRefused):  # it has changed since
             return None
         return data if hashlib.sha256(data).hexdigest() == file.sha256 else None

@@ -1,7 +1,6 @@
-"""The indexed file that a name means: its path, `root:path`, any unique end of it, or its alias.
+"""Finds the indexed file that a name means: its path, `root:path`, a unique end of it, or an alias.
 
-Only names in the catalogue count, so no spelling of a path leads anywhere else. Leaves out what a
-spelling means (`naming`).
+Only the catalog's names count, so no spelling of a path leads anywhere else.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ from local_rag.index.paths import ParsedPath, parse_path
 from local_rag.text.sanitize import format_call, one_line
 from local_rag.text.trim import shorten
 
-MOST_NAMED = 8  # candidates that an error lists
-LONGEST_GUESS = 200  # characters of a name for which the nearest are looked up
-LIKELY = 200  # names that are compared in full
+MOST_NAMED = 8  # candidates listed in an error
+LONGEST_GUESS = 200  # characters of a name; no suggestions for longer ones
+LIKELY = 200  # names compared in full
 ECHO_BYTES = 120  # bytes of a name in an error
 DocumentName = tuple[str, str]
 """Root and path."""
@@ -30,11 +29,11 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
     """The indexed file that `wanted` names: by path, `root:path`, the end of its path, or an alias.
 
     Raises:
-        DocumentNotFound: none or several go by it; the text names them or the nearest.
+        DocumentNotFound: no document or several match; the message names them or the nearest.
     """
     names = index.catalog.names()
     plain = parse_path(wanted, index.snapshot.manifest.roots)
-    # Two names may differ in their Unicode form alone: as it is written comes first.
+    # Two names may differ only in Unicode form: the form as written comes first.
     for found in _readings(index, names, wanted, plain) if wanted else ():
         if len(found) == 1:
             record = index.catalog.file(*found[0])
@@ -51,7 +50,7 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
 def _readings(
     index: OpenIndex, names: list[DocumentName], wanted: str, plain: ParsedPath
 ) -> Iterator[list[DocumentName]]:
-    """The names that a text stands for, by one reading after the other."""
+    """The names that a text may mean, one reading after the other."""
     either = {wanted, unicodedata.normalize("NFC", wanted)}
     below = [name for name in names if plain.root in (None, name[0])]
     yield list(_exact(names, {wanted}))
@@ -76,7 +75,7 @@ def display_name(name: DocumentName) -> str:
 
 
 def nearest(names: Iterable[DocumentName], wanted: str) -> list[str]:
-    """Up to three names that are most like `wanted`, whatever its case or Unicode form."""
+    """Up to three names most similar to `wanted`, ignoring case and Unicode form."""
     if not wanted or len(wanted) > LONGEST_GUESS:
         return []
     by_key: dict[str, list[str]] = {}
@@ -91,7 +90,7 @@ def nearest(names: Iterable[DocumentName], wanted: str) -> list[str]:
 
 
 def _likely(keys: Iterable[str], asked: str) -> list[str]:
-    """The keys that share most pairs of letters: comparing 30,000 names in full takes 10 s."""
+    """The keys that share the most letter pairs: comparing 30,000 names in full takes 10 s."""
     pairs = {asked[i : i + 2] for i in range(len(asked) - 1)} or {asked}
     scored = ((sum(p in key for p in pairs) - abs(len(key) - len(asked)) / 2, key) for key in keys)
     return [key for _, key in heapq.nlargest(LIKELY, scored)]
@@ -111,7 +110,7 @@ def _by_end(names: Iterable[DocumentName], spellings: set[str]) -> Iterable[Docu
 def _by_alias(
     aliases: Iterable[tuple[str, str, tuple[str, ...]]], wanted: str
 ) -> Iterable[DocumentName]:
-    """Those that have `wanted` among their other names, in any case, alone or with their root."""
+    """The documents with the alias `wanted`, in any case, with or without their root."""
     asked = _key(wanted)
     for root, path, names in aliases:
         if {asked} & {key for name in names for key in (_key(name), _key(f"{root}:{name}"))}:

@@ -1,4 +1,4 @@
-"""Whether a file on disk is still what was indexed. Reads its bytes only to compare them."""
+"""Whether files on disk are still what was indexed: one file, or a bounded look at all."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def state_of(index: OpenIndex, file: FileRecord) -> State:
 
 
 class Freshness:
-    """Looks at each file once for one answer."""
+    """Freshness of files, each checked once per answer."""
 
     def __init__(self, index: OpenIndex) -> None:
         self._index = index
@@ -79,7 +79,7 @@ DocumentName = tuple[str, str]
 
 @dataclass
 class Drift:
-    """Names of files (root, path) that differ; `cut` says that not all were looked at."""
+    """Names (root, path) of files that differ; `cut` says that the check was cut off."""
 
     new: list[DocumentName] = field(default_factory=list)
     changed: list[DocumentName] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Drift:
 def drift(
     index: OpenIndex, roots: Sequence[Root], scope: WalkScope, max_bytes: int, until: float
 ) -> Drift:
-    """What has changed in `roots` since the index was built, looked at until a monotonic time."""
+    """What has changed in `roots` since the index was built, checked until a monotonic time."""
     found = Drift()
     _indexed(index, found, until)
     known = set(index.catalog.names()) | _left_out(index)
@@ -119,9 +119,9 @@ def _indexed(index: OpenIndex, found: Drift, until: float) -> None:
 
 
 def _left_out(index: OpenIndex) -> set[DocumentName]:
-    """Documents that the last run could not index, for a reason that isn't in their bytes.
+    """Documents that the last run could not index, for a reason outside their bytes.
 
-    Those that still wait for their embedding are counted elsewhere.
+    Those that still wait for an embedding are counted elsewhere.
     """
     report = index.snapshot.manifest.report
     skipped = [s for s in report.skipped if not s.sha256]
@@ -136,7 +136,7 @@ def _documents(root: Root, scope: WalkScope, found: Drift) -> Iterator[FoundFile
 
 
 def _checker(index: OpenIndex, root: Root, max_bytes: int) -> Callable[[FoundFile], bool]:
-    """Tells whether the next ingest will leave a file out, as the last one did."""
+    """A function that says whether the next ingest will leave a file out, as the last one did."""
     aside = set_aside(index.snapshot.manifest.report)
 
     def is_kept_out(item: FoundFile) -> bool:

@@ -1,8 +1,7 @@
-"""Finds a pattern in the lines of indexed texts, within a time that no pattern can exceed.
+"""Finds a pattern in the lines of indexed texts, within a time limit.
 
-Expressions are run by RE2, which takes time linear in the text; it is an extra, loaded when first
-needed. Looks at the texts as indexed, never at the files: those may have changed or be secret by
-now, and reading them is no faster.
+RE2 runs expressions in linear time; it is an extra, loaded when first needed. The indexed texts are
+searched, never the files: those may have changed or become secret, and reading them is no faster.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from local_rag.index.catalog import Catalog, FileRecord
 from local_rag.text.lines import line_starts
 
 GREP_SECONDS = 5.0
-PIECE_CHARS = 100_000  # characters between two looks at the clock
+PIECE_CHARS = 100_000  # characters between two checks of the clock
 RE2_MEMORY = (
     8 << 20
 )  # bytes that RE2 may take for an expression; with 2 MB some took 20 times as long
@@ -29,7 +28,7 @@ Spans = Callable[[str], Iterable[tuple[int, int]]]
 
 @dataclass(frozen=True)
 class LineMatch:
-    """A line that matches, from 1, and where in the text its first match is."""
+    """A matching line, counted from 1, and where in the text its first match is."""
 
     line: int
     start: int
@@ -38,7 +37,7 @@ class LineMatch:
 
 @dataclass
 class GrepMatches:
-    """Matches by file, as many as were wanted, and the counts of all."""
+    """Matches by file, up to the limit, and the counts of all."""
 
     files: list[tuple[FileRecord, str, list[LineMatch]]] = field(default_factory=list)
     total: int = 0
@@ -48,17 +47,17 @@ class GrepMatches:
 
 
 def spans_of(pattern: str, *, regex: bool, case_sensitive: bool) -> Spans:
-    """What finds `pattern` within lines.
+    """A function that finds `pattern` within lines.
 
     Raises:
-        BadArgument: it is empty, spans lines, is no expression, or RE2 is not installed.
+        BadArgument: it is empty, spans lines, is malformed, or RE2 is not installed.
     """
     if not pattern:
-        raise BadArgument("Argument 'pattern' is empty.", "Pass what is to be found.")
+        raise BadArgument("Argument 'pattern' is empty.", "Pass the text to find.")
     if regex:
         return _expression(pattern, case_sensitive)
     if "\n" in pattern:
-        raise BadArgument("The pattern has a line break.", "Look for one line of it.")
+        raise BadArgument("The pattern has a line break.", "Search for one line of it.")
     literal = re.compile(re.escape(pattern), 0 if case_sensitive else re.IGNORECASE)
 
     def spans(text: str) -> Iterator[tuple[int, int]]:
@@ -83,10 +82,10 @@ def _expression(pattern: str, case_sensitive: bool) -> Spans:
     except re2.error as error:
         reason = error.args[0] if error.args else ""
         said = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        what = f"The pattern is no RE2 expression: {said.replace('(?m)', '', 1)}."
+        what = f"The pattern is not a valid RE2 expression: {said.replace('(?m)', '', 1)}."
         raise BadArgument(what, "Fix the expression, or search without regex.") from None
 
-    # RE2 works on UTF-8, and its wrapper makes that of a text anew at every search. `\C` is a byte.
+    # RE2 works on UTF-8, and its wrapper encodes a text again at every search. `\C` is a byte.
     def spans(text: str) -> Iterator[tuple[int, int]]:
         data, start, known, place = text.encode(), 0, 0, 0
         while match := compiled.search(data, start):
@@ -109,7 +108,7 @@ def grep(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> GrepMatches:
-    """Lines in which `spans` finds something: up to `limit` of them, and how many there are."""
+    """The lines in which `spans` finds something: up to `limit` of them, and the counts of all."""
     found, deadline = GrepMatches(), clock() + GREP_SECONDS
     for file in files:
         text, kept, count = catalog.text(file.number), [], 0
@@ -128,7 +127,7 @@ def grep(
 
 
 def _lines(text: str, spans: Spans, late: Callable[[], bool]) -> Iterator[LineMatch]:
-    """The first match in each line, until it is late."""
+    """The first match in each line, until time is up."""
     base, above = 0, 1
     while base < len(text) and not late():
         border = text.find("\n", base + PIECE_CHARS) + 1 or len(text)

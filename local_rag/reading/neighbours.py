@@ -1,7 +1,4 @@
-"""Whole chunks with what stands around them, as stretches of their documents' text.
-
-Leaves out how they are shown and how much room there is (`tools`).
-"""
+"""Whole chunks with their neighbours, as stretches of their documents' text."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from local_rag.index.live_index import OpenIndex
 class ChunkRun:
     """Characters `start` to `end` of a file's text; `hit` is where the first asked chunk starts.
 
-    Chunks that lie side by side make one stretch.
+    Adjacent chunks make one stretch.
     """
 
     file: FileRecord
@@ -30,14 +27,14 @@ class ChunkRun:
 
 @dataclass(frozen=True)
 class FetchedRuns:
-    """Stretches, those of one file together, in the order asked; and the ids that are no more."""
+    """Stretches in the order asked, each file's together; and the ids that no longer exist."""
 
     stretches: tuple[ChunkRun, ...]
     missing: tuple[str, ...]
 
 
 def chunk_runs(index: OpenIndex, ids: Sequence[str], before: int, after: int) -> FetchedRuns:
-    """The chunks of `ids`, each with so many chunks before and after it in its file."""
+    """The chunks with these ids, each with the given number of chunks before and after it."""
     asked = list(dict.fromkeys(ids))
     chunks = index.catalog.chunks(asked)
     files = dict.fromkeys(chunks[id_].file for id_ in asked if id_ in chunks)

@@ -1,7 +1,7 @@
-"""Serves the text of an indexed document in pages, never anything else.
+"""Cuts the text of an indexed document into pages. Reads no file.
 
-What is served is the text as it was indexed, so that line numbers are those of the hits. Pages
-follow on without a gap: put together they are the whole text. Reads no file.
+The text is as indexed, so line numbers agree with those of hits. Pages join without a gap: together
+they are the whole text.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Place:
 class Page:
     """Text of a document of `lines` lines, from `first` on. `last` is the last line shown.
 
-    `rest` is where to go on, if the page ended before what was asked for did; its column is not
-    1 where the page ended within a line.
+    `rest` is where to continue, if the page ended early; its column is not 1 if the page ended
+    within a line.
     """
 
     first: Place
@@ -37,9 +37,9 @@ class Page:
 
 
 def read_page(text: str, start: Place, end: int | None, room: int) -> Page:
-    """As much of `text` from `start` to the end of line `end` as takes `room` bytes.
+    """The text from `start` to the end of line `end`, as far as it takes at most `room` bytes.
 
-    It ends at the end of a line, unless one line takes more than there is room for.
+    A page ends at the end of a line, unless a single line is longer than the room.
 
     Raises:
         BadArgument: there is no such place.

@@ -1,6 +1,6 @@
-"""What a query is limited to, as the files that both arms may look at before they rank.
+"""What a query is limited to: the files that both arms may search, chosen before they rank.
 
-Leaves out the ranking. A filter that lets nothing through is an answer that names it.
+If a filter matches nothing, the answer names the filter.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from local_rag.index.manifest import RootState
 from local_rag.index.paths import Glob
 from local_rag.index.vector_index import lifecycle_filter
 
-MOST_NUMBERS = 30_000  # Chroma refuses more values in one condition at about 32,000
+MOST_NUMBERS = 30_000  # Chroma refuses more than about 32,000 values in one condition
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Empty fields limit nothing. Dates are ISO 8601; `tags` must all be there."""
+    """Empty fields do not limit. Dates are ISO 8601; a document must have all `tags`."""
 
     root: str = ""
     path: str = ""
@@ -35,7 +35,7 @@ class Filters:
 
 @dataclass(frozen=True)
 class Selection:
-    """The files' numbers (None for all in force), Chroma's condition, and a filter at fault."""
+    """The files' numbers (None: all active ones), Chroma's condition, and why nothing matches."""
 
     files: frozenset[int] | None
     where: dict[str, Any] | None
@@ -43,10 +43,10 @@ class Selection:
 
 
 def selection_of(index: OpenIndex, filters: Filters) -> Selection:
-    """What `filters` let through.
+    """What `filters` select.
 
     Raises:
-        BadArgument: a date is no date, or too many files are left to be named to Chroma.
+        BadArgument: a date is malformed, or the filters match too many files to list for Chroma.
     """
     superseded = index.snapshot.manifest.superseded_chunks
     if filters == Filters():
@@ -62,23 +62,23 @@ def selection_of(index: OpenIndex, filters: Filters) -> Selection:
 def passing(
     filters: Filters, files: Sequence[FileRecord], roots: Sequence[RootState]
 ) -> tuple[list[FileRecord], str]:
-    """The documents that pass, and what to say of the filter that lets none through.
+    """The documents that match, and a notice naming the filter that matches none.
 
     Raises:
-        BadArgument: a date is no date.
+        BadArgument: a date is malformed.
     """
     allowed = [f for f in files if filters.include_superseded or f.lifecycle != "superseded"]
     for name, check in _checks(filters, roots):
         allowed = [file for file in allowed if check(file)]
         if not allowed:
-            return [], f"No indexed document passes the filter {name}."
+            return [], f"No indexed document matches the filter {name}."
     return allowed, ""
 
 
 def _checks(
     filters: Filters, roots: Sequence[RootState]
 ) -> list[tuple[str, Callable[[FileRecord], bool]]]:
-    """The filters that are set, each with its name as it was given."""
+    """The filters that are set, each with its name as given."""
     checks: list[tuple[str, Callable[[FileRecord], bool]]] = []
     if filters.root:
         checks.append((f"root={filters.root!r}", lambda f: f.root == filters.root))
@@ -100,23 +100,23 @@ def _checks(
 
 
 def has_tag(wanted: str, file: FileRecord) -> bool:
-    """Whether a document has a tag, which is given casefolded."""
+    """Whether a document has a tag; `tag` is casefolded."""
     return wanted in map(str.casefold, file.tags)
 
 
 def modified(file: FileRecord) -> datetime.datetime:
-    """When a document was last changed: by its front matter, else by the file's time. In UTC."""
+    """When a document was last modified, by its front matter or else its file. In UTC."""
     if file.dated:
         return _utc(datetime.datetime.fromisoformat(file.dated))
     return datetime.datetime.fromtimestamp(file.mtime_ns / 1e9, datetime.UTC)
 
 
 def parse_date(text: str) -> datetime.datetime:
-    """An ISO 8601 date or time, in UTC where it names no zone. Raises `BadArgument`."""
+    """An ISO 8601 date or time, in UTC unless it names a zone. Raises `BadArgument`."""
     try:
         return _utc(datetime.datetime.fromisoformat(text.strip()))
     except ValueError:
-        raise BadArgument(f"'{text[:40]}' is no date.", "Write it as 2026-05-31.") from None
+        raise BadArgument(f"'{text[:40]}' is not a date.", "Write it as 2026-05-31.") from None
 
 
 def _utc(when: datetime.datetime) -> datetime.datetime:
@@ -124,7 +124,7 @@ def _utc(when: datetime.datetime) -> datetime.datetime:
 
 
 def _where(allowed: frozenset[int], every: set[int]) -> dict[str, Any] | None:
-    """Chroma's condition, by whichever list is shorter; none where all files are allowed."""
+    """Chroma's condition, by whichever list is shorter; None if all files are allowed."""
     hidden = every - allowed
     if not hidden:
         return None

@@ -1,10 +1,10 @@
-"""Two ranked lists into one. Pure.
+"""Fuses two ranked lists into one. Pure.
 
 Min-max weighted fusion: each list's scores are mapped to 0..1 (its worst to 0, its best to 1) and
 added with weights. Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval"
-(ACM TOIS 2023) show why it beats reciprocal rank fusion. BM25 is squared first: chunks that share
-some of a question's words are many, and say little beside the few that have most of them.
-ARCHITECTURE.md has the figures.
+(ACM TOIS 2023) show why it beats reciprocal rank fusion. BM25 is squared first: many
+chunks share some of a question's words and matter little beside the few that contain most of them.
+docs/measurements.md has the figures.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 NOTHING: Mapping[str, float] = MappingProxyType({})
-# By embedder kind; the keyword arm has the rest. ARCHITECTURE.md has what others gave.
+# By embedder kind; the keyword arm gets the rest. docs/measurements.md has other values.
 SEMANTIC_WEIGHTS = {"ollama": 0.65, "builtin": 0.5}
 
 
 @dataclass(frozen=True)
 class Fused:
-    """A chunk with its place in the fused order: `score` from 0 to 1, and what it is made of.
+    """A chunk in the fused order: its `score` from 0 to 1, and what that is made of.
 
-    `cosine` is None where the vectors were not asked, `keyword_rank` (from 1) where no word fits.
+    `cosine` is None if vectors were not searched, `keyword_rank` (from 1) if no word matches.
     """
 
     id: str
@@ -37,9 +37,9 @@ def fuse(
     semantic_weight: float,
     bonus: Mapping[str, float] = NOTHING,
 ) -> list[Fused]:
-    """All chunks of both lists, best first; ties by id, so that an order never flickers.
+    """All chunks of both lists, best first; ties by id, so that the order is stable.
 
-    A `bonus` from 0 on is added to a chunk's score before the whole is scaled to 0..1 again.
+    A `bonus` of 0 or more is added to a chunk's score before all are scaled to 0..1 again.
     """
     full = 1 + max(bonus.values(), default=0.0)
     ranks = {id_: rank for rank, id_ in enumerate(sorted(bm25, key=lambda i: (-bm25[i], i)), 1)}

@@ -22,7 +22,7 @@ from local_rag.search.weakness import Thresholds
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 CANDIDATES = 100  # chunks that each arm hands over
-MERGED_FROM = 3  # times the limit: how far down a neighbour is still worth joining
+MERGED_FROM = 3  # times the limit: how far down a neighbour is still worth merging
 SUPERSEDED = "{} superseded documents match; to search them pass include_superseded=True."
 EMPTY = "The index holds no documents; run ingest.py on a folder that has some."
 KEYWORDS_ONLY = "Keyword matches only: {reason}"
@@ -30,7 +30,7 @@ KEYWORDS_ONLY = "Keyword matches only: {reason}"
 
 @dataclass(frozen=True)
 class Query:
-    """What is asked: `limit` passages, in the order of `mode`, with `room` bytes of text."""
+    """A question: `limit` passages, in the order of `mode`, with `room` bytes of text in all."""
 
     text: str
     limit: int
@@ -41,10 +41,10 @@ class Query:
 
 @dataclass(frozen=True)
 class Hit:
-    """A passage that answers. Lines and text are those of the part that is shown.
+    """A passage found. Lines and text are those of the part that is shown.
 
-    `score` is the place in the fused order, from 0 to 1; `cosine` and `coverage` (the share of
-    the query's words, weighed by rarity) say how good the match is; `weak` if neither is enough.
+    `score` orders the hits, from 0 to 1. `cosine` and `coverage` (the share of the query's words,
+    weighed by rarity) say how good the match is; it is `weak` if neither is high enough.
     """
 
     id: str
@@ -84,7 +84,7 @@ class _Arms:
     notices: tuple[str, ...] = ()
 
     def coverage(self, id_: str) -> float:
-        """The share of the query's words that a chunk has."""
+        """The share of the query's words in a chunk."""
         match = self.matches.get(id_)
         return match.coverage if match else 0.0
 
@@ -96,7 +96,7 @@ class _Arms:
 def search(
     index: OpenIndex, embedder: QueryEmbedder, query: Query, thresholds: Thresholds
 ) -> SearchOutcome:
-    """The passages that answer best, of the documents that the filters let through.
+    """The best passages of the documents that match the filters.
 
     Raises:
         IndexUnreadable: neither arm can be searched.
@@ -165,14 +165,14 @@ def _both_arms(index: OpenIndex, embedder: QueryEmbedder, query: Query, scope: S
         assert index.vectors
         near = index.vectors.nearest(vector, CANDIDATES, where=scope.where)
     except (EmbedderAway, EmbedderChanged, TextRejected, IndexUnreadable) as error:
-        if query.mode == "semantic":  # nothing was searched: that is no "no match"
+        if query.mode == "semantic":  # nothing was searched, so "no match" would be untrue
             raise
         return _Arms(matches, notices=(KEYWORDS_ONLY.format(reason=error),))
     return _Arms(matches, {neighbour.id: neighbour.cosine for neighbour in near}, vector)
 
 
 def query_vector(index: OpenIndex, embedder: QueryEmbedder, text: str) -> Vector:
-    """The query's vector in the snapshot's identity.
+    """The query's vector, by the snapshot's own embedder.
 
     Raises:
         IndexUnreadable, EmbedderAway, EmbedderChanged, TextRejected: there is none, and why.
@@ -193,7 +193,7 @@ def _page(index: OpenIndex, ranked: list[Fused], limit: int) -> list[Passage]:
 
 
 def _with_all_cosines(index: OpenIndex, found: _Arms, page: Sequence[Passage]) -> _Arms:
-    """Adds the cosines of hits that the vector arm didn't rank, so that every hit has one."""
+    """Adds the cosines of hits that the vector arm did not rank, so that every hit has one."""
     missing = [p.best.id for p in page if p.best.id not in found.cosines]
     if found.vector is None or index.vectors is None or not missing:
         return found

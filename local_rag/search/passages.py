@@ -1,7 +1,4 @@
-"""Ranked chunks to the passages of one page: neighbours merged, no file taking all the room. Pure.
-
-Leaves out what is shown of a passage (`snippets`).
-"""
+"""From ranked chunks to one page of passages: neighbours merged, no file fills the page. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from local_rag.index.catalog import ChunkRecord
 from local_rag.search.fusion import Fused
 
 MOST_OF_A_FILE = 3  # passages of one file on a page
-MOST_MERGED = 2  # chunks in one passage: with more, fewer answers are whole (ARCHITECTURE.md)
+MOST_MERGED = 2  # chunks in one passage: with more, fewer answers are whole (docs/measurements.md)
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class _Page:
         self._spans: list[tuple[int, int]] = []  # first and last ordinal of each passage
 
     def join(self, chunk: ChunkRecord, place: int) -> bool:
-        """Adds a chunk to the passage that it lies next to, if there is one with room."""
+        """Adds a chunk to the passage next to it, if there is one with room."""
         for i, passage in enumerate(self.found):
             first, last = self._spans[i]
             beside = place in (first - 1, last + 1)
@@ -48,7 +45,7 @@ class _Page:
         return False
 
     def add(self, fused: Fused, chunk: ChunkRecord, place: int, most: int) -> bool:
-        """Adds a passage of its own, if the page has room and the file not had its share."""
+        """Adds a new passage, if the page has room and the file has not had its share."""
         taken = sum(passage.file == chunk.file for passage in self.found)
         if len(self.found) == self._limit or taken >= most:
             return False
@@ -67,8 +64,8 @@ def passages(
 ) -> list[Passage]:
     """Up to `limit` passages in the order of their best chunk.
 
-    A chunk joins a passage that it lies next to by `ordinals` (each chunk's place in its file).
-    One file has at most `MOST_OF_A_FILE` passages, unless the page would else not be full.
+    A chunk joins the passage next to it by `ordinals` (each chunk's place in its file). One file
+    has at most `MOST_OF_A_FILE` passages, unless the page would not be full otherwise.
     """
     page, left = _Page(limit), []
     for fused in ranked:

@@ -1,7 +1,4 @@
-"""Chooses which part of each passage to show for a question: by its words, else by its vector.
-
-Leaves out how the room is shared (`fitting`) and where a window may be cut (`snippets`).
-"""
+"""Chooses the part of each passage to show for a question: by its words, else by its vector."""
 
 from __future__ import annotations
 
@@ -22,13 +19,13 @@ from local_rag.index.manifest import Manifest
 from local_rag.text.tokenizer import telling_words, words
 
 EXCERPT_SECONDS = (
-    1.0  # seconds that an answer may take to embed stretches of a passage without a word
+    1.0  # seconds per answer for embedding parts of passages that share no word with the query
 )
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """The part of a passage that is shown; `before` is how many of its lines end above it."""
+    """The part of a passage that is shown; `before` counts the lines above it."""
 
     text: str
     before: int
@@ -53,7 +50,7 @@ class Excerpts:
     def choose(
         self, texts: Sequence[str], languages: Sequence[str], room: int
     ) -> Iterator[Excerpt]:
-        """What to show of each passage, best first, in `room` bytes for all."""
+        """The excerpt of each passage, best first, in `room` bytes altogether."""
         rooms = ranked_room([len(text.encode("utf-8")) for text in texts], room)
         for text, language, share in zip(texts, languages, rooms, strict=True):
             start, end = self._window(text, language, share)
@@ -69,7 +66,7 @@ class Excerpts:
         return window(text, characters, terms_of, self._weights(language), self._nearest)
 
     def _nearest(self, texts: Sequence[str]) -> int:
-        """Which of the texts is nearest to the query; the first if that would take too long."""
+        """The index of the text nearest to the query; 0 if that would take too long."""
         takes = self._embedder.seconds_for(sum(map(len, texts)))
         if self._vector is None or takes > self._left:
             return 0
@@ -81,13 +78,13 @@ class Excerpts:
             )
         except (EmbedderAway, EmbedderChanged, TextRejected):
             return 0
-        finally:  # on a busy machine it takes several times what was foreseen
+        finally:  # on a busy machine it takes several times the estimate
             self._left -= max(takes, time.monotonic() - began)
         return int(np.argmax([float(np.dot(v, self._vector)) for v in vectors]))
 
 
 def stem_weights(query: str, language: str) -> dict[str, float]:
-    """The query's stems, each with what it tells: long ones are rarer than short ones."""
+    """The query's stems with their weights: long stems are rarer than short ones."""
     telling = telling_words(query, language)
     return {stem: 1.0 + min(len(stem), 12) / 12 for word in telling for stem in word.stems}
 
@@ -95,11 +92,11 @@ def stem_weights(query: str, language: str) -> dict[str, float]:
 Span = tuple[int, int]
 # Ends of lines, and of sentences within a line. Trailing blanks belong to the unit before them.
 BORDER = re.compile(r"\n+|(?<=[.!?…])[\"')\]»”*_]*[ \t]+|(?<=[。！？])")
-LONGEST_UNIT = 400  # characters; a longer one without a border is cut between words
+LONGEST_UNIT = 400  # characters; a longer unit without a border is cut between words
 
 
 def units(text: str) -> list[Span]:
-    """`text` as consecutive spans that a reader takes for one: lines, sentences, or long pieces."""
+    """`text` as consecutive spans that read as units: lines, sentences, or long pieces."""
     borders = [0, *(m.end() for m in BORDER.finditer(text)), len(text)]
     spans = [(a, b) for a, b in pairwise(borders) if b > a]
     return [piece for span in spans for piece in _cut(text, span)]
@@ -124,9 +121,9 @@ def window(
 ) -> Span:
     """The span of at most about `room` characters to show of `text`.
 
-    It is the run of units with the greatest weight of different query terms (`weights`, found in
-    a unit by `terms_of`), widened evenly. Where no term is in the text, `nearest` chooses among
-    runs that cover it; without it the beginning is shown.
+    It is the run of units with the greatest weight of distinct query terms (`weights`; `terms_of`
+    finds them in a unit), widened evenly. If the text contains no term, `nearest` chooses among
+    runs that cover it; without `nearest` the beginning is shown.
     """
     if len(text) <= room:
         return 0, len(text)
@@ -145,7 +142,7 @@ def window(
 def _best_run(
     spans: Sequence[Span], found: Sequence[set[str]], weights: dict[str, float], room: int
 ) -> tuple[int, int]:
-    """The shortest run of units of the greatest weight that fits the room; the first of equals."""
+    """The shortest run of units with the greatest weight that fits; the first of equals."""
     best, best_key = (0, 0), (0.0, 0)
     for first in range(len(spans)):
         if not found[first]:
@@ -163,7 +160,7 @@ def _best_run(
 
 
 def _covering_runs(spans: Sequence[Span], room: int) -> list[tuple[int, int]]:
-    """Runs of at most the room, one after the other."""
+    """Consecutive runs, each at most as long as the room."""
     runs: list[tuple[int, int]] = []
     for i, (_, end) in enumerate(spans):
         if runs and end - spans[runs[-1][0]][0] <= room:
@@ -174,7 +171,7 @@ def _covering_runs(spans: Sequence[Span], room: int) -> list[tuple[int, int]]:
 
 
 def _widened(spans: Sequence[Span], first: int, last: int, room: int) -> Span:
-    """The run with as many whole units on both sides as fit, as evenly as they do."""
+    """The run widened by whole units on both sides, evenly, as far as they fit."""
     start, end = spans[first][0], spans[last][1]
     added = {"before": 0, "after": 0}
     while end - start <= room:
@@ -196,9 +193,9 @@ def _widened(spans: Sequence[Span], first: int, last: int, room: int) -> Span:
 
 
 def ranked_room(sizes: list[int], room: int) -> list[int]:
-    """`room` bytes shared out from the first on: each its size, up to 2.5 times an even share.
+    """Shares out `room` bytes from the first on: each gets its size, up to 2.5 even shares.
 
-    Those after it keep a third of an even share at least, as far as they need it.
+    The later ones keep at least a third of an even share, if they need it.
     """
     even, left = max(0, room) // max(1, len(sizes)), max(0, room)
     shares: list[int] = []

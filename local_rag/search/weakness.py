@@ -1,7 +1,6 @@
-"""When a match is weak: thresholds, measured for a corpus and embedder or taken from experience.
+"""When a match is weak: thresholds, measured for a corpus and embedder or defaults.
 
-`tools/calibrate.py` measures them and keeps them beside the index, for the identity they were
-measured in. Leaves out the measuring.
+`tools/calibrate.py` measures them and stores them beside the index, for its embedder's identity.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ class Thresholds:
     coverage: float
 
     def is_weak(self, cosine: float | None, coverage: float) -> bool:
-        """Whether neither arm speaks for the hit; `cosine` is None where it is not known."""
+        """Whether neither arm supports the hit; `cosine` is None if unknown."""
         return coverage < self.coverage and (cosine is None or cosine < self.cosine)
 
 
-# Between the best hits of questions that nothing answers and the right hits of labelled ones,
-# on the sets named in ARCHITECTURE.md.
+# Between the best hits of unanswerable questions and the right hits of labelled ones, on the sets
+# named in docs/measurements.md.
 DEFAULTS = {
     "ollama": Thresholds(cosine=0.36, coverage=0.65),
     "builtin": Thresholds(cosine=0.36, coverage=0.75),
@@ -37,7 +36,7 @@ DEFAULTS = {
 
 
 def thresholds_for(store: Path, identity: EmbedderIdentity) -> Thresholds:
-    """What was measured for this identity in this store, else the default for its kind.
+    """The thresholds measured for this identity in this store, else the default for its kind.
 
     A file that cannot be read counts as none: thresholds only grade an answer.
     """

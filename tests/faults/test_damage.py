@@ -146,7 +146,7 @@ def test_an_index_of_a_newer_program_is_neither_read_nor_replaced(
     done = ingest()
     assert done.returncode == 2
     assert done.stderr.splitlines()[-1] == (
-        "error: The index was written by a newer version of this program. Update this one."
+        "error: A newer version of this program wrote the index. Update this program."
     )
     assert ingest("--rebuild").returncode == 2
     assert store.current_name() == name
@@ -165,7 +165,7 @@ def test_an_index_of_an_older_program_is_built_anew_without_embedding(
     with server() as client:
         client.initialize()
         answer = client.call("search_corpus", query="alpha1")
-        assert "it was written by an older version" in answer["content"][0]["text"]
+        assert "an older version of this program wrote it" in answer["content"][0]["text"]
         assert "Run ingest.py" in answer["content"][0]["text"]
         assert_mends(store, ollama, scene)
         assert answered(client) == (scene.state, set())

@@ -50,14 +50,14 @@ def test_a_whole_index_has_no_findings(built: Store, capsys: pytest.CaptureFixtu
     ("sql", "finding"),
     [
         ("DELETE FROM words WHERE rowid = 1", "1 chunks in the word index, 2 in the manifest"),
-        ("DELETE FROM chunks WHERE number = 1", "1 chunks in the catalogue, 2 in the manifest"),
-        ("UPDATE chunks SET last_line = 99", "notes:a.md: chunk .* has lines 1-99 and stands in"),
+        ("DELETE FROM chunks WHERE number = 1", "1 chunks in the catalog, 2 in the manifest"),
+        ("UPDATE chunks SET last_line = 99", "notes:a.md: chunk .* says lines 1-99, is at"),
         (
             "UPDATE chunks SET first_line = 2",
-            "notes:a.md: chunk .* has lines 2-3 and stands in 1-3",
+            "notes:a.md: chunk .* says lines 2-3, is at 1-3",
         ),
         ("UPDATE chunks SET first_line = 3", "notes:a.md: chunk .* is not in lines 3-3 of the"),
-        ("UPDATE chunks SET text = 'x'", "notes:a.md: chunk .* is not what its file has"),
+        ("UPDATE chunks SET text = 'x'", "notes:a.md: chunk .* text differs from its file"),
         ("UPDATE files SET lifecycle = 'active'", "0 superseded chunks, 1 in the manifest"),
         ("UPDATE files SET root = 'x'", "x:a.md: its root is not in the manifest"),
         ("UPDATE chunks SET id = 'x' WHERE number = 1", "notes:a.md: chunk x has no vector"),
@@ -87,7 +87,7 @@ def test_a_text_that_is_not_the_files_on_disk_is_a_finding_that_a_repair_mends(
     )
     found = verify(built).findings
     assert [re.sub(r"chunk \w+", "chunk", f) for f in found] == [
-        "notes:a.md: the indexed text is not the file's",
+        "notes:a.md: the indexed text differs from the file",
         "notes:a.md: chunk is not in lines 1-3 of the file",
     ]
     assert main(["--repair"]) == 0

@@ -75,7 +75,7 @@ def test_a_filter_limits_both_arms(
 def test_a_filter_that_lets_nothing_through_is_named(
     paths: Any, filters: dict[str, Any], name: str
 ) -> None:
-    assert paths(**filters) == (set(), [f"No indexed document passes the filter {name}."])
+    assert paths(**filters) == (set(), [f"No indexed document matches the filter {name}."])
 
 
 def test_a_match_in_superseded_documents_alone_is_told(
@@ -149,5 +149,5 @@ def test_a_date_that_is_none_is_refused(paths: Any, settings: Settings) -> None:
     tools = open_toolset(settings)
     answer = tools.call("search_corpus", {"query": "x", "modified_after": "last week"})
     assert answer.is_error
-    assert answer.text == "'last week' is no date. Write it as 2026-05-31."
+    assert answer.text == "'last week' is not a date. Write it as 2026-05-31."
     tools.close()

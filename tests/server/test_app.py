@@ -106,7 +106,7 @@ def test_no_match_no_index_a_broken_index_and_no_embedder_are_four_answers(
     (store / "CURRENT").write_text("nothing-of-that-name", encoding="utf-8")
     (store / "snapshots" / report.published / "manifest.json").unlink()
     broken = call("search_corpus", query="alpha")
-    assert (broken.is_error, "names no snapshot" in broken.text) == (True, True)
+    assert (broken.is_error, "does not name a snapshot" in broken.text) == (True, True)
 
 
 def test_an_embedder_that_is_away_leaves_keyword_hits_with_a_notice(

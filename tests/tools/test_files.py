@@ -230,8 +230,11 @@ def test_more_matches_than_asked_for_are_counted(call: Call, corpus: Corpus, run
     [
         ({"pattern": ""}, "Argument 'pattern' is empty."),
         ({"pattern": "a\nb"}, "The pattern has a line break."),
-        ({"pattern": "(", "regex": True}, "The pattern is no RE2 expression: missing ): (."),
-        ({"pattern": "(?=a)", "regex": True}, "The pattern is no RE2 expression"),
+        (
+            {"pattern": "(", "regex": True},
+            "The pattern is not a valid RE2 expression: missing ): (.",
+        ),
+        ({"pattern": "(?=a)", "regex": True}, "The pattern is not a valid RE2 expression"),
     ],
 )
 def test_a_pattern_that_is_none_is_said(
