@@ -249,7 +249,10 @@ def test_a_settings_file_that_cannot_be_read_is_named(
     ("module", "unneeded"),
     [
         ("local_rag.settings", "markdown_it pydantic_settings numpy"),
-        ("local_rag.server.app", "markdown_it pydantic_settings chromadb numpy ollama yaml"),
+        (
+            "local_rag.server.start",
+            "mcp pydantic anyio logging dataclasses markdown_it chromadb numpy ollama yaml",
+        ),
         (
             "local_rag.cli.ingest",
             "markdown_it chromadb numpy ollama yaml rich httpx snowballstemmer",
