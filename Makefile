@@ -15,7 +15,7 @@ test: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 soak: $(VENV)/installed-dev
-	$(BIN)/python -m pytest -m soak --timeout 1800 tests/faults
+	$(BIN)/python -m pytest -m soak --timeout 1800 tests/faults tests/server
 
 check: lint types test
 
@@ -23,6 +23,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+	$(BIN)/python tools/build_front.py --check
 
 types: $(VENV)/installed-dev
 	$(BIN)/mypy

@@ -172,9 +172,12 @@ class Front:
             self._version, self._era = version, self._era if version else "unsure"
         elif (self._era == "modern") != enveloped:
             version = None  # an error, which the SDK words
+        elif enveloped:
+            version = _meta(message)[VERSION_KEY]
+            version = None if version in self._data["handshake"] else version
         else:
-            version = _meta(message)[VERSION_KEY] if enveloped else self._version
-            if message["method"] == "ping" and not enveloped:
+            version = self._version
+            if message["method"] == "ping":  # allowed before the handshake
                 version = version or self._data["handshake"][-1]
         if not isinstance(version, str) or not self._is_valid(message, version):
             version = None

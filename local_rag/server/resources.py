@@ -1,6 +1,6 @@
 """Indexed documents as MCP resources `corpus://root/path`, and the completion of their names.
 
-A resource is one catalogue entry by exactly its root and path; no spelling leads anywhere else.
+A resource is one catalog entry, by exactly its root and path; no spelling leads anywhere else.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def list_resources(live: LiveIndex, cursor: str | None) -> types.ListResourcesRe
 
 
 def list_templates() -> types.ListResourceTemplatesResult:
-    """The one template that all documents fit."""
+    """The one template that all documents match."""
     template = types.ResourceTemplate(
         name="document",
         title="An indexed document",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import mcp_types as types
@@ -13,6 +14,7 @@ from local_rag.tools.toolset import TOOLS
 NULL = {"type": "null"}
 
 
+@cache
 def listed_tools() -> list[types.Tool]:
     """Every tool as `tools/list` shows it."""
     return [listed(tool) for tool in TOOLS.values()]

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterable
 
 from local_rag.server.front import Front, load_data
@@ -26,8 +27,12 @@ def serve() -> None:
     threading.Thread(target=_read, args=(take_stdin(), front), daemon=True).start()
     front.wait()
     run = _loaded(front)
-    run(front)
-    os._exit(0)  # a thread that is just opening the index must not hold up the end
+    try:
+        run(front)
+    except Exception:  # noqa: BLE001 - the outermost edge
+        traceback.print_exc()
+        os._exit(1)  # the thread that reads stdin would keep the interpreter from ending
+    os._exit(0)  # and so would one that is just opening the index
 
 
 def _read(lines: Iterable[str], front: Front) -> None:

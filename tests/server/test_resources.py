@@ -67,6 +67,26 @@ def test_no_uri_leads_out_of_the_index(client: RawClient) -> None:
     assert error["message"] == "The cursor is not one of this list. Start again without it."
 
 
+def test_a_missing_resource_has_the_code_of_the_clients_revision(
+    corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_EMBEDDER", "none")
+    corpus.write("a.md", "alpha")
+    run()
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    asked = {"uri": "corpus://notes/gone.md"}
+    with server() as newer:
+        error = newer.ask("resources/read", asked | {"_meta": meta})["error"]
+    assert (error["code"], error["data"]) == (-32602, asked)
+    with server() as older:
+        older.initialize()
+        error = older.ask("resources/read", asked)["error"]
+    assert (error["code"], error["data"]) == (-32002, asked)
+
+
 def complete(client: RawClient, ref: dict[str, Any], name: str, value: str, **given: str) -> Any:
     params: dict[str, Any] = {"ref": ref, "argument": {"name": name, "value": value}}
     if given:
