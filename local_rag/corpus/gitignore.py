@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 IGNORE_FILE = ".ragignore"
 LARGEST_IGNORE_FILE = 1_000_000  # bytes
+LARGEST_GITIGNORE = 100_000_000  # bytes; git itself passes over larger ones
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -112,11 +113,12 @@ def read_hiding_file(
     git compares bytes.
     """
     place = Path(os.path.realpath(location)) if follow else location
+    largest = LARGEST_IGNORE_FILE if strict else LARGEST_GITIGNORE
     try:
         kind = _kind(os.lstat(place).st_mode)
         if kind:
             return Unusable(f"is {kind}", "Replace it with a plain text file, or remove it.")
-        data = read_inside(Path(os.path.realpath(place.parent)), place, LARGEST_IGNORE_FILE).data
+        data = read_inside(Path(os.path.realpath(place.parent)), place, largest).data
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (PathRefused, ValueError) as error:
