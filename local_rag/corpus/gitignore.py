@@ -1,8 +1,9 @@
-"""Ignore files in gitignore syntax: `.ragignore` in a root, in any folder below, and for all roots.
+"""`.ragignore` files, in gitignore syntax: in a root, in any folder below it, and for all roots.
 
 The one for all roots lies beside the store (`~/.local-rag-mcp/.ragignore` by default, next to
 the settings file), so that deleting the store does not delete it. As in git, the deepest file
-that has a say wins, and nothing inside a folder that is left out can be taken back in.
+with a matching pattern wins, and nothing inside an ignored folder can be included again. A file
+that exists and cannot be used hides its whole folder.
 """
 
 from __future__ import annotations
@@ -22,15 +23,13 @@ if TYPE_CHECKING:
 
 IGNORE_FILE = ".ragignore"
 LARGEST_IGNORE_FILE = 1_000_000  # bytes
+LARGEST_GITIGNORE = 100_000_000  # bytes; git itself passes over larger ones
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True)
 class Unusable:
-    """Why a file that exists to hide documents cannot be used, and what to do about it.
-
-    Nobody knows what it would have hidden, so everything that it may speak of is hidden.
-    """
+    """Why an ignore file that exists cannot be used, and what to do about it."""
 
     why: str
     remedy: str
@@ -38,18 +37,17 @@ class Unusable:
 
 @dataclass(frozen=True)
 class IgnoreFile:
-    """The patterns of one file, which hold below `prefix` (empty, or ending in `/`)."""
+    """The patterns of one file, which apply below `prefix` (empty, or ending in `/`)."""
 
     prefix: str
     spec: GitIgnoreSpec
-    name: str = IGNORE_FILE
 
 
 @dataclass(frozen=True)
 class Ignores:
-    """The ignore files in force in one folder, outermost first.
+    """The ignore files that apply in one folder, outermost first.
 
-    `unusable` is the one for all roots where it exists and cannot be used.
+    `unusable` is set if the one for all roots exists and cannot be used.
     """
 
     files: tuple[IgnoreFile, ...] = ()
@@ -61,26 +59,16 @@ class Ignores:
 
     def reason(self, path: str, *, is_folder: bool) -> str | None:
         """Why the file or folder at `path` is left out, or None."""
-        names = dict.fromkeys(file.name for file in self.files)
-        for name in names:
-            if self._matches(name, path + "/" * is_folder):
-                return f"left out by {name}"
+        path += "/" * is_folder
+        for file in reversed(self.files):
+            verdict = file.spec.check_file(path.removeprefix(file.prefix)).include
+            if verdict is not None:
+                return f"left out by {IGNORE_FILE}" if verdict else None
         return None
 
-    def _matches(self, name: str, path: str) -> bool:
-        """The last word on `path` of the files called `name`, each kind being its own law."""
-        for file in reversed(self.files):
-            if file.name == name:
-                verdict = file.spec.check_file(path.removeprefix(file.prefix)).include
-                if verdict is not None:
-                    return verdict
-        return False
 
-
-def parse_ignores(
-    data: bytes, prefix: str, name: str = IGNORE_FILE
-) -> tuple[IgnoreFile, list[int]]:
-    """An ignore file's patterns, and the numbers of the lines that are no pattern."""
+def parse_ignores(data: bytes, prefix: str) -> tuple[IgnoreFile, list[int]]:
+    """An ignore file's patterns, and the numbers of its lines that are not valid patterns."""
     from pathspec import GitIgnoreSpec  # most people have no such file
 
     lines = data.decode("utf-8-sig", "replace").splitlines()
@@ -90,7 +78,7 @@ def parse_ignores(
             good.append(line)
         else:
             bad.append(number)
-    return IgnoreFile(prefix, GitIgnoreSpec.from_lines(good), name), bad
+    return IgnoreFile(prefix, GitIgnoreSpec.from_lines(good)), bad
 
 
 def _is_pattern(line: str) -> bool:
@@ -106,17 +94,18 @@ def _is_pattern(line: str) -> bool:
 def read_hiding_file(
     location: Path, *, strict: bool = True, follow: bool = False
 ) -> bytes | Unusable | None:
-    """The bytes of an ignore file; None where there is none.
+    """The bytes of an ignore file, or None if there is none.
 
-    With `follow` it may be a link; unless `strict` it may hold names in any 8-bit encoding, as
-    git compares bytes.
+    With `follow` it may be a link. Unless `strict` it may be in any 8-bit encoding, as git
+    compares bytes.
     """
     place = Path(os.path.realpath(location)) if follow else location
+    largest = LARGEST_IGNORE_FILE if strict else LARGEST_GITIGNORE
     try:
         kind = _kind(os.lstat(place).st_mode)
         if kind:
             return Unusable(f"is {kind}", "Replace it with a plain text file, or remove it.")
-        data = read_inside(Path(os.path.realpath(place.parent)), place, LARGEST_IGNORE_FILE).data
+        data = read_inside(Path(os.path.realpath(place.parent)), place, largest).data
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (PathRefused, ValueError) as error:
@@ -149,10 +138,7 @@ def _is_text(data: bytes, *, strict: bool) -> bool:
 
 
 def ignores_beside(store: Path) -> tuple[Ignores, Sequence[int]]:
-    """The ignore file for all roots and its bad lines; nothing where there is none.
-
-    Where it cannot be used it hides everything.
-    """
+    """The ignore file for all roots and the numbers of its invalid lines."""
     data = read_hiding_file(store.parent / IGNORE_FILE, follow=True)
     if data is None:
         return Ignores(), ()

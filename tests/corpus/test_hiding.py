@@ -301,7 +301,7 @@ def test_a_ragignore_beside_the_store_may_be_a_link(
     assert (run().exit_code, indexed(store)) == (0, {"a.md"})
 
 
-@pytest.mark.parametrize("kind", ["UTF-16", "too large", "a folder", *KINDS[-3:]])
+@pytest.mark.parametrize("kind", ["UTF-16", "a folder", *KINDS[-3:]])
 def test_a_gitignore_that_git_would_not_obey_hides_its_folder(
     corpus: Corpus, store: Store, ollama: FakeOllama, run: Run, kind: str
 ) -> None:

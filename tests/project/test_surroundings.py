@@ -8,12 +8,15 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from local_rag.documents.formats.converter import Converter
+from local_rag.documents.formats.extract import Unconvertible
+from local_rag.documents.formats.registry import format_of
 from local_rag.settings import PROJECT_DIR
 from tests.conftest import Corpus
 from tests.fake_ollama import FakeOllama
@@ -49,6 +52,12 @@ OTHERS = {
     "TTY_COMPATIBLE": "1",
     "UNICODE_VERSION": "1.0.0",
 }
+JBIG2_PAGE = (
+    b"<</Type /Catalog /Pages 2 0 R>>",
+    b"<</Type /Pages /Kids [3 0 R] /Count 1>>",
+    b"<</Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Resources <</ProcSet []>> /Contents 4 0 R>>",
+    b"<</Length 4 /Filter /JBIG2Decode>> stream\ntext\nendstream",
+)  # a page whose own content says that it is a picture in that format
 SHADOWS = ("chromadb", "json", "numpy", "pydantic_settings", "pypdf", "sitecustomize", "yaml")
 
 
@@ -79,6 +88,17 @@ def traps(folder: Path, dotenv: bytes) -> Path:
         (folder / name).chmod(0o700)
     (folder / "pyproject.toml").write_text("[tool.x]\nenv_file = 'x'\n", encoding="utf-8")
     return folder
+
+
+def as_pdf(objects: tuple[bytes, ...]) -> bytes:
+    data, places = b"%PDF-1.4\n", []
+    for number, body in enumerate(objects, 1):
+        places.append(b"%010d 00000 n \n" % len(data))
+        data += b"%d 0 obj %s endobj\n" % (number, body)
+    count = len(objects) + 1
+    table = b"xref\n0 %d\n0000000000 65535 f \n%s" % (count, b"".join(places))
+    trailer = b"trailer <</Root 1 0 R /Size %d>>\nstartxref\n%d\n%%%%EOF\n" % (count, len(data))
+    return data + table + trailer
 
 
 def as_dotenv(variables: dict[str, str]) -> bytes:
@@ -143,6 +163,22 @@ def test_a_dotenv_file_that_is_not_utf8_breaks_nothing(
     cwd = traps(tmp_path / "cwd", "NAME=Müller\n".encode("cp1252"))
     assert ingest(cwd, {}).returncode == 0
     assert [hit["path"] for hit in question(cwd, {})["hits"]] == ["a.md"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its trap is a shell script")
+def test_a_document_cannot_have_a_program_on_the_path_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark, program = tmp_path / "executed", tmp_path / "bin" / "jbig2dec"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n: > '{mark}'\n", encoding="utf-8")
+    program.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    kind = format_of("a.pdf")
+    assert kind
+    with closing(Converter(10_000)) as converter, suppress(Unconvertible):
+        converter.convert(kind, as_pdf(JBIG2_PAGE))
+    assert not mark.exists()
 
 
 def test_the_built_in_model_leaves_nothing_in_the_home_folder(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -89,6 +90,8 @@ class Converter:
         return subprocess.Popen(
             self._command,
             cwd=PROJECT_DIR,
+            # pypdf hands a stream that says it is JBIG2 to a `jbig2dec` that it finds on PATH.
+            env=os.environ | {"PATH": ""},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
