@@ -1,7 +1,7 @@
-"""The named failures. Each says when it happens; its text says in one line what to do next.
+"""The named failures. Each message says in one line what is wrong and what to do next.
 
-Leaves out how they are shown: `ingest.py` turns them into an exit code, `tools.py` into a tool
-error. A failure is never an empty result.
+`cli/` turns them into exit codes, `tools/toolset.py` into tool errors. A failure is never an empty
+result.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class StoreUnwritable(RagError):
 
 
 class EmbedderAway(RagError):
-    """The embedder cannot answer at all: not running, no model, busy, refused, timed out.
+    """The embedder cannot be used: not running, no model, busy, refused, timed out.
 
     Nothing is wrong with the text, so the same text can be tried again later.
     """
 
 
 class EmbedderFaltered(EmbedderAway):
-    """The embedder broke off at a request. A text may have crashed it, or it is down altogether;
-    only a text known to be good can tell.
+    """The embedder broke off a request. A text may have crashed it, or it is down altogether; only
+    a known good text can tell.
     """
 
 
@@ -67,11 +67,11 @@ class TextTooLong(RagError):
 
 
 class TextRejected(RagError):
-    """The embedder answered one text with an error or with a vector that can't be used."""
+    """The embedder returned an error or an unusable vector for one text."""
 
 
 class EmbedderChanged(RagError):
-    """The store's vectors come from another embedder, model or prefix scheme than the one here."""
+    """The index's vectors come from another embedder, model or prefix scheme than this one."""
 
 
 class DocumentNotFound(RagError):
@@ -83,7 +83,7 @@ class PathRefused(RagError):
 
 
 class OutputLost(RagError):
-    """A command's standard output is closed or full, so what it found reached nobody."""
+    """A command's standard output is closed or full, so its result reached nobody."""
 
 
 class BadArgument(RagError):

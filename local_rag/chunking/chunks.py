@@ -1,8 +1,7 @@
-"""A document to chunks: exact slices of its body, each with its heading trail and line range.
+"""Cuts a document into chunks: exact slices of its body, with heading trail and line range.
 
-Chunks never overlap and never leave out anything but blank space between them, so a file's text
-can be put together again by position. Sizes are in tokens of whatever counter is passed in.
-Leaves out the embedding itself and what is shown of a chunk.
+Chunks never overlap and omit only blank space between them, so a file's text can be rebuilt from
+them by position. Sizes are in tokens of whatever counter is passed in.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ IMAGE = re.compile(
 class Chunk:
     """Characters `start` to `end` of the document's text; lines count from 1, both inclusive.
 
-    `label` is the page or the like on which it stands. `context`, the header of a table of which
-    the chunk holds later rows, is not part of it, but of what is indexed of it.
+    `label` is its page or the like. `context` is the header of a table whose later rows it holds:
+    not part of the chunk, but indexed with it.
     """
 
     text: str
@@ -44,13 +43,13 @@ class Chunk:
 
     @property
     def indexed(self) -> str:
-        """What is embedded and what the word index holds: no bytes of images, but the context."""
+        """The text that is embedded and indexed: without image data, with the context."""
         text = IMAGE.sub("", self.text)
         return f"{self.context}\n{text}" if self.context else text
 
 
 class _Ruler:
-    """Counts tokens in any span of one text, and finds where a number of them ends."""
+    """Counts tokens in any span of one text, and finds where a given number of them ends."""
 
     def __init__(self, text: str, token_starts: TokenStarts) -> None:
         self.text = text
@@ -91,7 +90,7 @@ def _is_one_chunk(document: Document, budget: ChunkBudget, size: int) -> bool:
 
 
 def halve(chunk: Chunk, text: str) -> list[Chunk]:
-    """`chunk` as two or more of about half the size, for an embedder that found it too long.
+    """`chunk` as two or more chunks of about half the size, for an embedder that rejected it.
 
     Raises:
         ValueError: the chunk is a single character.
@@ -107,7 +106,7 @@ def halve(chunk: Chunk, text: str) -> list[Chunk]:
 
 
 def _merge_small(sections: list[Section], budget: ChunkBudget, ruler: _Ruler) -> list[Section]:
-    """Joins neighbours while one of the two is small and both fit the target together."""
+    """Joins neighbours while one of them is small and together they fit the target."""
     merged: list[Section] = []
     for section in sections:
         last = merged[-1] if merged else None
@@ -126,7 +125,7 @@ def _should_join(last: Section, section: Section, budget: ChunkBudget, ruler: _R
 
 
 def _divide(section: Section, target: int, budget: ChunkBudget, ruler: _Ruler) -> list[Span]:
-    """The section as spans near `target` tokens; a little more is better than a small rest."""
+    """The section as spans of about `target` tokens; slightly more rather than a small rest."""
     span = (section.start, section.end)
     size = ruler.size(span)
     if size <= min(budget.hard, target + budget.small):
@@ -137,7 +136,7 @@ def _divide(section: Section, target: int, budget: ChunkBudget, ruler: _Ruler) -
 
 
 def _break_down(span: Span, edges: Sequence[int], goal: int, ruler: _Ruler) -> list[Span]:
-    """Pieces of at most `goal` tokens: blocks where they fit, else lines, sentences, words."""
+    """Pieces of at most `goal` tokens: blocks if they fit, else lines, sentences, words."""
     cuts: list[Callable[[Span], Iterator[int]]] = [
         lambda _: iter(edges),
         lambda s: _after(r"\n[ \t]*\n\s*", s, ruler.text),

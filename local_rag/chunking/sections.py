@@ -1,7 +1,4 @@
-"""A document's sections: its body cut before every heading and page, with the heading trail.
-
-Leaves out sizes (`chunks`).
-"""
+"""A document's sections: its body cut before every heading and page, with the heading trail."""
 
 from __future__ import annotations
 
@@ -67,7 +64,7 @@ def _cut_at_pages(sections: list[Section], pages: list[int]) -> list[Section]:
 
 
 def _edges(group: list[Block]) -> tuple[int, ...]:
-    """Where a section's blocks start, but for the one that a heading belongs to."""
+    """Where a section's blocks start, except the block right below a heading."""
     after_heading = [False, *(block.level > 0 for block in group)]
     return tuple(b.start for b, follows in zip(group, after_heading, strict=False) if not follows)
 

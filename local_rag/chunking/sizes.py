@@ -1,4 +1,4 @@
-"""How large chunks may be for each kind of embedder, which is known while it is away. Pure data."""
+"""How large chunks may be for each kind of embedder, known even while it is down. Pure data."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class ChunkBudget:
     """Chunk sizes in tokens.
 
-    A document of up to `whole` stays one chunk; else chunks aim at `target`, and pieces under
-    `small` join their neighbours. None is ever larger than `hard`, the embedder's own limit.
+    A document of up to `whole` stays one chunk. Otherwise chunks aim at `target`, and pieces under
+    `small` join their neighbours. None is larger than `hard`, the embedder's own limit.
     """
 
     target: int
@@ -26,7 +26,7 @@ COUNTED_BUDGET = ChunkBudget(target=180, small=48, whole=222, hard=222)
 
 
 def budget_of(kind: str) -> ChunkBudget:
-    """The chunk sizes of a store whose embedder is of that kind."""
+    """The chunk sizes for an index with an embedder of that kind."""
     return COUNTED_BUDGET if kind == "builtin" else ESTIMATED_BUDGET
 
 

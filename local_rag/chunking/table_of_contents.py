@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HeadingRecord:
-    """A heading of a level from 1, and the lines from it to the next of its level or above."""
+    """A heading, its level from 1, and its lines up to the next heading of its level or above."""
 
     level: int
     heading: str
@@ -23,7 +23,7 @@ class HeadingRecord:
 
 
 def table_of_contents(document: Document, chunks: Iterable[Chunk]) -> list[HeadingRecord]:
-    """The headings of a document; where it has none, its chunks' labels."""
+    """The headings of a document; if it has none, its chunks' labels."""
     headings = [block for block in document.blocks if block.heading]
     return list(_headings(document.text, headings)) or list(_labels(chunks))
 

@@ -1,8 +1,8 @@
 """Credentials inside documents.
 
-Patterns of our own, as no maintained detector fits: detect-secrets reads 0.2 MB a second where
-this reads a hundred times that, and has had no release since 2024. They are few on purpose, each
-of a shape that almost nothing else has: a warning that is mostly wrong teaches people to ignore
+Our own patterns, because no maintained detector is suitable: detect-secrets reads 0.2 MB a second,
+which is a hundredth of this, and has had no release since 2024. They are few on purpose, each of a
+shape that almost nothing else has: a warning that is mostly wrong teaches people to ignore
 it. So this is no audit; it catches what was pasted by mistake. Leaves out files
 that are secret by their name (`secret_names`), and what becomes of a finding.
 """
@@ -23,7 +23,7 @@ PRIVATE_KEY = re.compile(
     r"-----BEGIN ((?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?)-----"
     r"(?=\s*(?:\\n)?(?:[A-Za-z-]+: [^\n]*\n\s*)*[A-Za-z0-9+/]{16})"
 )
-# Each by a part that must be there, which is searched for first: that takes no time.
+# Each with a part that must occur and is searched first, which costs next to nothing.
 TOKENS = (
     ("AWS access key", "AKIA", r"\bAKIA[A-Z2-7]{16}\b"),
     ("AWS access key", "ASIA", r"\bASIA[A-Z2-7]{16}\b"),
@@ -74,13 +74,13 @@ class Credential:
 
 
 def find_private_key(text: str) -> int | None:
-    """The line on which a private key begins; a mere mention of one is none."""
+    """The line on which a private key begins; a mere mention does not count."""
     match = PRIVATE_KEY.search(text) if "-----BEGIN" in text else None
     return text.count("\n", 0, match.start()) + 1 if match else None
 
 
 def find_credentials(text: str) -> list[Credential]:
-    """What in `text` is shaped like a credential, by line, once for each line and kind."""
+    """Whatever in `text` is shaped like a credential, by line, once per line and kind."""
     matches = sorted({*_tokens(text), *_passwords(text)})
     if not matches:
         return []
@@ -92,7 +92,7 @@ def find_credentials(text: str) -> list[Credential]:
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
     for kind, part, pattern in TOKENS:
         if part in text:
-            for match in re.finditer(pattern, text):  # compiled when it is first needed
+            for match in re.finditer(pattern, text):  # compiled on first use
                 if "EXAMPLE" not in match[0].upper():  # as in the makers' own documentation
                     yield match.start(), kind
 

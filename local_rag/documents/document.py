@@ -1,8 +1,4 @@
-"""Bytes to a `Document`: text, title, metadata and lifecycle. Pure; reads no file.
-
-Leaves out how bytes become text (`decoding`, and `formats` for what is no text) and how a document
-is cut into chunks.
-"""
+"""From bytes to a `Document`: text, title, metadata and lifecycle. Pure; reads no file."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ from local_rag.text.encoding import decode
 
 Lifecycle = Literal["active", "superseded"]
 Chunking = Literal["auto", "headings", "whole"]
-STRAY = " \t.,;\"'“”‘’"  # round a value, where somebody's editor or haste put it
+STRAY = " \t.,;\"'“”‘’"  # stray characters around a value
 SAYS_YES = frozenset({"true", "yes", "on", "1", "y", "t"})
 
 
@@ -35,7 +31,7 @@ class Document:
     """A parsed document. `text` is the whole file; its body starts at character `body_start`.
 
     Lines are separated by `\\n` in `text`, so line numbers are those of `grep -n` and editors.
-    `pages` tell from which character on the text stands on which page, slide, cell or chapter.
+    `pages` says at which character each page, slide, cell or chapter begins.
     """
 
     text: str
@@ -89,7 +85,7 @@ def document_from_extract(extract: Extract, kind: Format) -> Document:
 
 
 def hiding_is_undecided(metadata: Mapping[str, JsonValue]) -> bool:
-    """Whether `rag` or `lifecycle` has a value of which nobody can tell what it means."""
+    """Whether `rag` or `lifecycle` has a value that means nothing."""
     meta = {key.strip().lower(): value for key, value in metadata.items()}
     lifecycle = _word(meta.get("lifecycle")) or "active"
     if lifecycle not in ("active", "superseded"):
@@ -98,13 +94,13 @@ def hiding_is_undecided(metadata: Mapping[str, JsonValue]) -> bool:
 
 
 def label_at(document: Document, offset: int) -> str:
-    """The page, slide, cell or chapter on which a character stands; empty where there is none."""
+    """The page, slide, cell or chapter of a character; empty if there is none."""
     index = bisect.bisect_right(document.pages, offset, key=lambda page: page[0])
     return document.pages[index - 1][1] if index else ""
 
 
 def _document(document: Document, keys: dict[str, Any], warnings: list[str]) -> Document:
-    """The document as its metadata say it is; `warnings` gains what is odd about them."""
+    """The document with what its metadata say, and warnings about what is odd."""
     metadata, cut = normalised(keys)
     warnings += cut
     meta = {key.strip().lower(): value for key, value in metadata.items()}
@@ -153,14 +149,14 @@ def _tags(value: JsonValue) -> tuple[str, ...]:
 
 
 def _aliases(value: JsonValue) -> tuple[str, ...]:
-    """Other names of a note, as Obsidian takes them: a list, or names with commas between."""
+    """Other names of a note, as in Obsidian: a list, or names separated by commas."""
     values = value.split(",") if isinstance(value, str) else value
     names = map(_scalar, values if isinstance(values, list) else [values])
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _word(value: JsonValue) -> str:
-    """A key's value as one lower-case word, also out of a list of one or of stray quotes."""
+    """A key's value as one lower-case word, even from a list of one or stray quotes."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return "" if value is None else " ".join(str(value).split()).strip(STRAY).lower()

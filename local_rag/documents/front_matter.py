@@ -1,6 +1,6 @@
 """Front matter in every shape people write it: YAML, TOML or JSON, well-formed or not.
 
-Its values become JSON's types, capped in depth, number and size. Leaves out what a key means.
+Values become JSON types, capped in depth, number and size.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from frontmatter.default_handlers import BaseHandler, JSONHandler, YAMLHandler
 from local_rag.documents.formats.registry import Syntax
 
 JsonValue = None | bool | int | float | str | list[Any] | dict[str, Any]
-MAX_FRONT_MATTER = 64_000  # characters; more is somebody's data file, not front matter
-MAX_VALUES = 500  # values kept of one front matter: an alias bomb has 9**9
+MAX_FRONT_MATTER = 64_000  # characters; more is a data file, not front matter
+MAX_VALUES = 500  # values kept per document: an alias bomb has 9**9
 MAX_DEPTH = 5
 MAX_STRING = 1_000
 CUT_MARK = (
@@ -36,7 +36,7 @@ class YamlHandler(YAMLHandler):
     END = re.compile(r"^(?:-{3,}|\.{3})\s*$", re.MULTILINE)
 
     def split(self, text: str) -> tuple[str, str]:
-        """The block and the body. Raises ValueError where nothing closes the block."""
+        """The block and the body. Raises ValueError if nothing closes the block."""
         start = self.FM_BOUNDARY.match(text)
         end = self.END.search(text, start.end()) if start else None
         if start is None or end is None:
@@ -58,7 +58,7 @@ HANDLERS = (YamlHandler(), TomlHandler(), JSONHandler())
 # libyaml takes ten seconds for 30,000 brackets.
 TOO_DEEP = re.compile(r"(?:[\[{]\s*){50}")
 TOP_KEY = re.compile(r"(?m)^([^\s#\-\[\]{}|>][^:=\n]{0,200}?)[ \t]*:(?=\s|$)")
-# The value is taken apart by hand: one expression for all of the line took 22 s for 1,000 blanks.
+# The value is parsed by hand: one expression for the whole line took 22 s for 1,000 blanks.
 HIDING_LINE = re.compile(r"(?im)^[ \t]*\"?(rag|lifecycle|superseded_by)\"?[ \t]*[:=]([^\r\n]*)")
 QUOTE_OR_COMMA = re.compile("[\"',]")
 LEFT_OUT = frozenset({"false", "no", "off", "0", "never", "none", "n", "f"})
@@ -68,7 +68,7 @@ PROSE = 4  # words of a key: more are a sentence with a colon in it, under a rul
 def split_front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
     """The front matter's keys, where the body starts, and what was wrong with it.
 
-    What does not parse, or is no mapping, is body. The keys that hide a document are obeyed even
+    What does not parse, or is not a mapping, is body. Keys that hide the document are obeyed even
     then: a typo elsewhere in the block must not publish what its owner retired.
     """
     lead = len(text) - len(text.lstrip())
@@ -127,7 +127,7 @@ def _repeated_keys(block: str, first_line: int) -> list[tuple[str, int]]:
 
 
 def _says_no(block: str) -> bool:
-    """Whether one of several `rag` keys leaves the document out: what is private stays so."""
+    """Whether any of several `rag` keys excludes the document: private stays private."""
     values = re.findall(r"(?im)^[\"']?rag[\"']?[ \t]*[:=][ \t]*[\"']?(\w+)", block)
     return any(value.lower() in LEFT_OUT for value in values)
 
@@ -161,14 +161,14 @@ def _rank(item: tuple[Any, Any]) -> int:
 
 
 class _Capped:
-    """Makes values JSON's, until there are enough of them; `cut` tells that some were dropped."""
+    """Converts values to JSON types up to a limit; `cut` says that some were dropped."""
 
     def __init__(self) -> None:
         self._left = MAX_VALUES
         self.cut = False
 
     def value(self, value: Any, depth: int) -> JsonValue:
-        """The value, or None for one too many or too deep."""
+        """The value, or None if there are too many or it is too deep."""
         self._left -= 1
         if self._left < 0 or depth > MAX_DEPTH:
             self.cut = True
@@ -216,7 +216,7 @@ HEAD = 100  # lines; further down a field is part of what the document is about
 
 
 def declared_keys(text: str, syntax: Syntax) -> dict[str, str]:
-    """The hiding keys that a text in this markup declares; of several `rag` a no counts."""
+    """The hiding keys that a text declares in its markup; of several `rag`, a no counts."""
     head = "\n".join(text.split("\n", HEAD)[:HEAD])
     found: dict[str, str] = {}
     match syntax:

@@ -1,7 +1,7 @@
-"""The block structure of a text: headings, and the pieces that are best kept whole.
+"""The block structure of a text: headings, and pieces that are best kept whole.
 
-Markdown is read by markdown-it-py's CommonMark block rules alone, inline markup left unparsed; what
-other markup shows of its structure is in `outlines`.
+markdown-it-py's CommonMark block rules read Markdown; inline markup is not parsed. Other markup is
+read line by line.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _paragraphs(text: str, start: int, end: int) -> list[Block]:
 
 
 def _markdown(text: str) -> list[Block]:
-    # The parser takes a lone \r as a line end and would count other lines than we do.
+    # The parser reads a lone \r as a line end and would count lines differently.
     tokens = _parser().parse(re.sub(r"\r(?!\n)", " ", text))
     starts = [*line_starts(text), len(text)]
     found = []
@@ -110,7 +110,7 @@ def _markdown(text: str) -> list[Block]:
 
 
 def _paragraph(text: str, start: int, end: int) -> list[Block]:
-    """A paragraph, or the table that it is, perhaps with prose in the lines before.
+    """A paragraph, or the table that it is, perhaps with lines of prose before it.
 
     The parser's own rule for tables makes ten tokens a row: a table of 3 MB took 1.2 GB.
     """
@@ -131,7 +131,7 @@ def plain_heading(markup: str) -> str:
 
 
 def document_title(text: str, syntax: Syntax, blocks: Sequence[Block]) -> str | None:
-    """The title of a document whose metadata name none.
+    """The title of a document whose metadata give none.
 
     In Markdown the first level-1 heading; elsewhere the first heading, or what Org declares.
     """
@@ -217,7 +217,7 @@ def asciidoc_headings(lines: Sequence[str]) -> Iterator[Heading]:
 def _without(last: re.Pattern[str], text: str) -> str:
     """A heading's text without its last word if that is markup.
 
-    Taken apart by hand: an expression for all of the line took minutes for 100,000 blanks in it.
+    Parsed by hand: an expression for the whole line took minutes for 100,000 blanks.
     """
     words = text.rsplit(maxsplit=1)
     return words[0] if len(words) == 2 and last.fullmatch(words[1]) else text.strip()

@@ -1,7 +1,4 @@
-"""What every embedder is to the rest: texts in, unit vectors out, in a identity it declares.
-
-Leaves out which one is used (`choose`) and each one's own protocol.
-"""
+"""What all embedders have in common: texts in, unit vectors out, an identity that they declare."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Sizing:
-    """How chunks are measured for a model, which is known even while its embedder is away."""
+    """How chunks are measured for a model, known even while its embedder is down."""
 
     budget: ChunkBudget
     token_starts: TokenStarts
@@ -32,13 +29,13 @@ class Sizing:
 class Embedder(Protocol):
     """Turns texts into unit vectors.
 
-    Both embedding methods raise `EmbedderAway`, `TextTooLong` or `TextRejected`; the last two
-    are about at least one of the texts, without saying which.
+    Both embedding methods raise `EmbedderAway`, `TextTooLong` or `TextRejected`. The last two
+    concern at least one of the texts, without saying which.
     """
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Asks the embedder who it is. Raises `EmbedderAway`, which `embed_*` do too."""
+        """The embedder's identity, asked for if need be. Raises `EmbedderAway`."""
 
     @property
     def sizing(self) -> Sizing:
@@ -46,22 +43,22 @@ class Embedder(Protocol):
 
     @property
     def batch_size(self) -> int:
-        """How many texts to hand over at once, at the most."""
+        """The maximum number of texts per batch."""
 
     @property
     def batch_tokens(self) -> float:
-        """How many tokens they may have together, if there are several."""
+        """The maximum number of tokens per batch of several texts."""
 
     @property
     def languages(self) -> frozenset[str] | None:
-        """ISO 639-1 codes it was trained for; None for many."""
+        """ISO 639-1 codes of the languages it was trained for; None for many."""
 
     @property
     def name(self) -> str:
-        """What a person calls it, and where it is."""
+        """What a person calls it, and where it runs."""
 
     def is_up(self, seconds: float) -> bool:
-        """Whether it shows any sign of life within `seconds`, be it busy or loading."""
+        """Whether it responds to a ping within `seconds`, even while busy or loading."""
 
     def embed_documents(self, passages: Sequence[EmbeddingInput]) -> list[Vector]:
         """One unit vector for each passage, in order."""
@@ -77,17 +74,17 @@ def checked_vectors(
 
     Raises:
         TextRejected: wrong count or dimension, a value that is not finite, or a norm that is not
-            1 to 1e-3 (an embedder that fails inside answers zeros with success).
+            1 to 1e-3 (an embedder that fails internally returns zeros with success).
     """
     if len(vectors) != count:
-        raise TextRejected(f"The embedder answered {len(vectors)} vectors for {count} texts.", "")
+        raise TextRejected(f"The embedder returned {len(vectors)} vectors for {count} texts.", "")
     try:
         rows = [np.asarray(vector, dtype=np.float32) for vector in vectors]
     except (TypeError, ValueError):
-        raise TextRejected("The embedder answered something that is no vector.", "") from None
+        raise TextRejected("The embedder returned something that is not a vector.", "") from None
     for row in rows:
         if row.ndim != 1 or (dimension is not None and row.shape != (dimension,)):
-            raise TextRejected(f"The embedder answered a vector of shape {row.shape}.", "")
+            raise TextRejected(f"The embedder returned a vector of shape {row.shape}.", "")
         if not np.isfinite(row).all() or abs(float(np.linalg.norm(row)) - 1) > 1e-3:
-            raise TextRejected("The embedder answered a vector that is not of length 1.", "")
+            raise TextRejected("The embedder returned a vector that is not of length 1.", "")
     return rows

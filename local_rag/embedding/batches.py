@@ -1,7 +1,4 @@
-"""Makes batches, and embeds one so that one bad text costs that text alone.
-
-Leaves out what happens to the text's file (`pipeline`).
-"""
+"""Makes batches, and embeds them so that a bad text costs only itself."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ Outcome = Vector | TextTooLong | TextRejected
 
 
 def next_batch(embedder: Embedder, waiting: Mapping[bytes, EmbeddingInput]) -> list[bytes]:
-    """The keys of the first passages that go together; one at least, be it ever so long."""
+    """The keys of the next batch; at least one, however long."""
     keys: list[bytes] = []
     tokens = 0
     for key, passage in islice(waiting.items(), embedder.batch_size):
@@ -31,10 +28,10 @@ def next_batch(embedder: Embedder, waiting: Mapping[bytes, EmbeddingInput]) -> l
 def embed_batch(embedder: Embedder, passages: Sequence[EmbeddingInput]) -> list[Outcome]:
     """For each passage, in order, its vector or why it has none.
 
-    A failing batch is halved until the texts at fault stand alone.
+    A failing batch is halved until the bad texts are isolated.
 
     Raises:
-        EmbedderAway: the embedder cannot embed a text that is known to be good either.
+        EmbedderAway: the embedder cannot embed a known good text either.
     """
     try:
         return list(embedder.embed_documents(passages))
@@ -51,11 +48,11 @@ def embed_batch(embedder: Embedder, passages: Sequence[EmbeddingInput]) -> list[
 
 
 def _second_try(embedder: Embedder, passage: EmbeddingInput, first: EmbedderFaltered) -> Outcome:
-    """A runner that crashed for a reason of its own has by now been started again."""
+    """Tries once more: a runner that crashed for another reason has restarted by now."""
     try:
         return embedder.embed_documents([passage])[0]
     except (TextTooLong, TextRejected) as error:
         return error
     except EmbedderAway:
         embedder.embed_documents([CANARY])
-        return TextRejected(f"The embedder breaks off at a text: {first}", "")
+        return TextRejected(f"The embedder crashed on this text: {first}", "")

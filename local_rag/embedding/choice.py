@@ -1,7 +1,4 @@
-"""Which embedder a run uses. A store keeps the identity it was built in.
-
-Leaves out how the embedders work.
-"""
+"""Which embedder is used. An index keeps the embedder that it was built with."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ QUERY_TIMEOUT = 10.0  # seconds: Ollama loads EmbeddingGemma in 1 to 5
 
 @dataclass(frozen=True)
 class EmbedderChoice:
-    """The identity of the store, its embedder if that can be used now, else why not."""
+    """The identity of the index, and its embedder or why that cannot be used now."""
 
     identity: EmbedderIdentity
     embedder: Embedder | None
@@ -30,14 +27,14 @@ class EmbedderChoice:
 
 
 def make_embedder(kind: str, settings: Settings) -> Embedder | None:
-    """The embedder of that kind; None for keywords alone."""
+    """The embedder of that kind; None for keyword search only."""
     if kind == "ollama":
         return OllamaEmbedder(settings.ollama_host, settings.model)
     return BuiltinEmbedder(settings.builtin_model_dir) if kind == "builtin" else None
 
 
 def query_embedder_for(settings: Settings, identity: EmbedderIdentity) -> Embedder | None:
-    """The embedder for questions to a store of `identity`, with the waits of a person asking."""
+    """The embedder for questions to an index of `identity`, with waits that suit a person."""
     if identity.kind == "ollama":
         return OllamaEmbedder(settings.ollama_host, identity.model, read_timeout=QUERY_TIMEOUT)
     return make_embedder(identity.kind, settings)
@@ -46,11 +43,11 @@ def query_embedder_for(settings: Settings, identity: EmbedderIdentity) -> Embedd
 def choose_for_new(
     settings: Settings, is_english: Callable[[], bool], previous: EmbedderIdentity | None = None
 ) -> EmbedderChoice:
-    """The embedder for a store that is built from nothing, perhaps in place of `previous`.
+    """The embedder for an index built from scratch, perhaps in place of `previous`.
 
     Raises:
-        EmbedderAway: the one that is asked for is away, or `auto` would have to go back from
-            Ollama to something worse.
+        EmbedderAway: the one asked for is down, or `auto` would have to fall back from Ollama
+            to something worse.
     """
     if settings.embedder == "none":
         return _keywords_only(settings)
@@ -93,6 +90,6 @@ def choose_for_existing(settings: Settings, stored: EmbedderIdentity) -> Embedde
     except EmbedderAway as error:
         return EmbedderChoice(stored, None, embedder.sizing, str(error), notices)
     if now != stored:
-        why = f"{now.label} is not what the store was built with; run ingest.py --rebuild"
+        why = f"{now.label} is not what the index was built with; run ingest.py --rebuild"
         return EmbedderChoice(stored, None, embedder.sizing, why, notices)
     return EmbedderChoice(stored, embedder, embedder.sizing, notices=notices)

@@ -1,4 +1,4 @@
-"""What makes two stores' vectors comparable. Pure data, known without any embedder."""
+"""What makes vectors comparable: which embedder, weights and prefixes. Pure data."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ BUILTIN = (
 
 @dataclass(frozen=True)
 class EmbedderIdentity:
-    """What makes vectors comparable: two stores of one identity could share them.
+    """What makes vectors comparable: two indexes of one identity could share them.
 
     `kind` is ollama, builtin or none; `digest` identifies the weights; `scheme` is the version of
-    the prefixes and of the text that is put before a chunk.
+    the prefixes and of the title slot.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class EmbedderIdentity:
 
     @property
     def label(self) -> str:
-        """How a person reads it, such as `ollama/embeddinggemma`."""
+        """The identity for people, such as `ollama/embeddinggemma`."""
         return f"{self.kind}/{self.model}" if self.model else self.kind
 
     @classmethod
@@ -48,14 +48,14 @@ class EmbedderIdentity:
 
 
 def identity_notices(identity: EmbedderIdentity, model: str) -> tuple[str, ...]:
-    """What a store of this identity costs and how to get a better one; nothing for Ollama."""
+    """What an index of this identity lacks and how to upgrade it; empty for Ollama."""
     texts = {"none": KEYWORDS_ONLY, "builtin": BUILTIN}
     upgrade = UPGRADE.format(model=model)
     return (texts[identity.kind].format(upgrade=upgrade),) if identity.kind in texts else ()
 
 
 def check_asked(stored: EmbedderIdentity, asked: str, model: str) -> None:
-    """Refuses settings that ask for another embedder than a store was built with.
+    """Refuses settings that ask for another embedder than the index was built with.
 
     Raises:
         EmbedderChanged: they do.
@@ -63,5 +63,5 @@ def check_asked(stored: EmbedderIdentity, asked: str, model: str) -> None:
     kind = stored.kind if asked == "auto" else asked
     if kind != stored.kind or (stored.kind == "ollama" and model != stored.model):
         wanted = f"{kind}/{model}" if kind == "ollama" else kind
-        what = f"The store was built with {stored.label}, the settings ask for {wanted}."
+        what = f"The index was built with {stored.label}, the settings ask for {wanted}."
         raise EmbedderChanged(what, "Run ingest.py --rebuild to change it.")

@@ -1,7 +1,4 @@
-"""What every embedder is to the rest: texts in, unit vectors out, in a identity it declares.
-
-Leaves out which one is used (`choose`) and each one's own protocol.
-"""
+"""What is embedded of a chunk: its text, and a title slot before it."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from local_rag.chunking.chunks import Chunk
 from local_rag.documents.document import Document
 from local_rag.embedding.identity import EmbedderIdentity
 
-LONGEST_TITLE_SLOT = 160  # characters of the title slot, which is spent once a chunk
+LONGEST_TITLE_SLOT = 160  # characters of the title slot, spent on every chunk
 
 
 @dataclass(frozen=True)
@@ -30,7 +27,7 @@ class EmbeddingInput:
 
 
 def title_slot(title: str | None, headings: Sequence[str]) -> str:
-    """The title slot: document title and heading trail, cut from the left where it is long.
+    """The title slot: document title and heading trail, cut from the left if too long.
 
     A file's name is left out on purpose: renaming a file must not cost its embeddings.
     """

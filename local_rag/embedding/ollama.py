@@ -1,8 +1,8 @@
 """EmbeddingGemma through Ollama: prefixes, bounded waits, and its failures told apart.
 
 The prefixes are those of the EmbeddingGemma model card ("Prompt Instructions", tasks Retrieval
-query and document); Ollama adds none itself. Leaves out retries: what can pass later is
-`EmbedderAway`, and the next ingest tries it again.
+query and document); Ollama adds none itself. A failure that may pass is
+`EmbedderAway`, and the next ingest tries again.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from local_rag.errors import (
     TextTooLong,
 )
 
-# The library makes a client when it is imported, out of OLLAMA_HOST, proxies and certificates as
-# the environment has them, and fails if one of them is wrong (`ALL_PROXY=socks5://...`), even where
-# a store without Ollama, or Ollama on this machine, needs nothing of it.
+# The library creates a client on import, from OLLAMA_HOST, proxies and certificates in the
+# environment, and fails if one of them is wrong (`ALL_PROXY=socks5://...`), even if an index
+# without Ollama, or Ollama on this machine, needs none of it.
 READ_AT_IMPORT = re.compile(r"(?i)OLLAMA_HOST|\w+_PROXY|SSL_CERT_(?:FILE|DIR)")
 _hidden = {
     name: os.environ.pop(name) for name in list(os.environ) if READ_AT_IMPORT.fullmatch(name)
@@ -45,17 +45,17 @@ finally:
 
 
 T = TypeVar("T")
-PREFIX_SCHEME = "gemma-1"  # raise it when a prefix or the title slot's make-up changes
+PREFIX_SCHEME = "gemma-1"  # raise it when a prefix or the title slot changes
 QUERY_PREFIX = "task: search result | query: "
 DOCUMENT_PREFIX = "title: {title} | text: {text}"
 LONGEST_QUERY_TEXT = 4_000  # characters: under 2,046 tokens in any script but rare symbols
-RETRY_PAUSES = (0.5, 2.0)  # seconds; for an answer of 503 (busy) alone
+RETRY_PAUSES = (0.5, 2.0)  # seconds; only after a 503 (busy)
 # Gemma's tokenizer reads these in plain text as control tokens (tokenizer_config.json).
 CONTROL_TOKEN = re.compile(
     r"<(?=(?:bos|eos|pad|unk|mask|start_of_turn|end_of_turn|start_of_image|end_of_image"
     r"|image_soft_token|unused\d+)>)|\[(?=multimodal\])"
 )
-# One token or more each: short Latin pieces, single digits, pieces of other scripts, symbols.
+# Each is at least one token: short Latin pieces, single digits, pieces of other scripts, symbols.
 # Measured on four corpora: 0.72 to 0.87 real tokens for each of these, 1.07 at the most.
 ESTIMATED_TOKEN = re.compile(
     r"[A-Za-z]{1,5}|\d|[\u2e80-\u9fff\uac00-\ud7af]|[^\W\d_A-Za-z]{1,3}|[^\s\w]|_"
@@ -63,7 +63,7 @@ ESTIMATED_TOKEN = re.compile(
 
 
 def estimate_token_starts(text: str) -> list[int]:
-    """Where each token probably starts; about a fifth more tokens than Gemma's tokenizer finds."""
+    """The estimated start of each token; about a fifth more than Gemma's tokenizer finds."""
     return [match.start() for match in ESTIMATED_TOKEN.finditer(text)]
 
 
@@ -71,7 +71,7 @@ SIZING = Sizing(ESTIMATED_BUDGET, estimate_token_starts)
 
 
 def neutralised(text: str) -> str:
-    """`text` with a blank inside whatever Gemma would take for a control token."""
+    """`text` with a blank inside whatever Gemma would read as a control token."""
     return CONTROL_TOKEN.sub(lambda match: match[0] + " ", text)
 
 
@@ -79,8 +79,8 @@ class OllamaEmbedder:
     """An EmbeddingGemma (or other embedding model) served by Ollama at `host`."""
 
     batch_size = 8
-    # Ollama embeds one request after the other, and a question of somebody who asks during an
-    # ingest is given up after 10 s. A batch of eight takes that long at one chunk a second.
+    # Ollama embeds one request after the other, and a question asked during an ingest gives up
+    # after 10 s. A batch of eight takes that long at one chunk a second.
     batch_tokens = 1_000.0
     languages = None
     sizing = SIZING  # estimated: Ollama's API has no tokenizer
@@ -104,11 +104,11 @@ class OllamaEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The model's identity, asked once. Raises `EmbedderAway`."""
+        """The model's identity, asked for once. Raises `EmbedderAway`."""
         if self._identity is None:
             try:
                 dimension, digest = len(self._embed(["probe"], None)[0]), self.digest()
-            except TextRejected as error:  # not even this: the fault is not the text's
+            except TextRejected as error:  # not even a probe: the text is not at fault
                 what = f"Ollama's '{self._model}' does not embed: {error}"
                 raise EmbedderAway(what, "Use an embedding model, or restart Ollama.") from error
             self._identity = EmbedderIdentity(
@@ -117,10 +117,10 @@ class OllamaEmbedder:
         return self._identity
 
     def digest(self) -> str:
-        """What identifies the weights now: the blob in the Modelfile, else the listed digest.
+        """The current weights' identity: the blob in the Modelfile, else the listed digest.
 
         Raises:
-            EmbedderAway: Ollama does not answer, or has no such model.
+            EmbedderAway: Ollama does not respond, or lacks the model.
         """
         shown = self._call(lambda: self._client.show(self._model))
         blob = re.search(r"^FROM\s.*sha256[-:]([0-9a-f]{12,64})", shown.modelfile or "", re.M)
@@ -149,7 +149,7 @@ class OllamaEmbedder:
         return f"Ollama at {self._host}"
 
     def is_up(self, seconds: float) -> bool:
-        """Whether Ollama answers at all within `seconds`; it does so while it is busy embedding."""
+        """Whether Ollama responds within `seconds`; it does even while busy embedding."""
         try:
             url = f"{self._host}/api/version"
             httpx.get(url, timeout=seconds, trust_env=not is_loopback(self._host))
@@ -175,15 +175,15 @@ class OllamaEmbedder:
                 ) from error
             except httpx.TimeoutException as error:
                 raise EmbedderAway(
-                    f"Ollama at {self._host} did not answer in time.",
+                    f"Ollama at {self._host} did not respond in time.",
                     "It may be loading the model; try again, or restart Ollama.",
                 ) from error
             except httpx.HTTPError as error:
                 raise EmbedderFaltered(
                     f"The connection to Ollama broke ({error}).", "Try again."
                 ) from error
-            except ValueError as error:  # JSON or a field that the client's models refuse
-                raise TextRejected("Ollama answered something unreadable.", "") from error
+            except ValueError as error:  # invalid JSON, or a field that the client's models reject
+                raise TextRejected("Ollama returned something unreadable.", "") from error
         raise AssertionError("the last pause is None")
 
     def _translated(self, error: ollama.ResponseError) -> Exception:
@@ -198,7 +198,7 @@ class OllamaEmbedder:
                 remedy = f"Run: ollama pull {self._model}"
                 return EmbedderAway(f"Ollama has no model '{self._model}'.", remedy)
             case 403:
-                remedy = "Allow this machine in OLLAMA_ORIGINS or correct OLLAMA_HOST."
+                remedy = "Allow this machine in OLLAMA_ORIGINS, or change OLLAMA_HOST."
                 return EmbedderAway(f"Ollama at {self._host} refused the request.", remedy)
             case 503:
                 return EmbedderAway("Ollama is busy.", "Try again in a moment.")
@@ -209,10 +209,10 @@ class OllamaEmbedder:
 
 
 def client_host(host: str) -> str:
-    """The URL to connect to. A server's `0.0.0.0` or `[::]` means loopback to its client.
+    """The URL to connect to. A server's `0.0.0.0` or `[::]` means loopback to a client.
 
     Raises:
-        SettingsError: it is no address.
+        SettingsError: it is not an address.
     """
     url = host.strip() if "://" in host else f"http://{host.strip() or '127.0.0.1'}"
     default_ports = {"http": 11434 if "://" not in host else 80, "https": 443}
@@ -220,7 +220,7 @@ def client_host(host: str) -> str:
         parts = urlsplit(url)
         port = parts.port or default_ports[parts.scheme]
     except (ValueError, KeyError):
-        what = f"OLLAMA_HOST {host[:80]!r} is no address."
+        what = f"OLLAMA_HOST {host[:80]!r} is not an address."
         raise SettingsError(what, "Write it as http://127.0.0.1:11434.") from None
     name = parts.hostname or "127.0.0.1"
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104 - never listened on

@@ -1,7 +1,4 @@
-"""Bytes to text: Unicode in its forms, then what the file declares, then a guess with a warning.
-
-Leaves out how a guess is made (`guessing`) and what the text means.
-"""
+"""Decodes bytes: Unicode in its forms, then the declared encoding, then a guess with a warning."""
 
 from __future__ import annotations
 
@@ -10,11 +7,11 @@ import re
 
 from local_rag.text.encoding_guess import guess
 
-CONTROL_SHARE = 0.02  # of the characters; text in no language has more, every binary file does
+CONTROL_SHARE = 0.02  # of the characters; no language's text has more, every binary file does
 CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\ufffd]")
 ENCODING_SAMPLE = 20_000  # bytes or characters looked at for a guess
 BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16: its mark begins with UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its prefix
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -25,14 +22,14 @@ DECLARED = re.compile(rb"(?:charset|encoding)\s*=\s*[\"']?([A-Za-z0-9_.:-]{2,40}
 
 
 class NotText(ValueError):
-    """The bytes are no text in any encoding, or are a binary file."""
+    """The bytes are not text in any encoding, or are a binary file."""
 
 
 def decode(data: bytes) -> tuple[str, str | None]:
-    """The text in `data`, and a warning where its encoding had to be guessed.
+    """The text in `data`, and a warning if its encoding had to be guessed.
 
     Raises:
-        NotText: no encoding fits, or the text is mostly control characters.
+        NotText: no encoding matches, or the text is mostly control characters.
     """
     text, warning = _decode_known(data), None
     if text is None:
@@ -71,7 +68,7 @@ def _strictly(data: bytes, encoding: str) -> str | None:
 
 
 def _decode_wide(data: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark, which half or three quarters zeros give away."""
+    """UTF-16 or UTF-32 without a mark, recognised by half or three quarters of zeros."""
     zeros = [
         data[:ENCODING_SAMPLE][at::4].count(0) * 4 / max(1, len(data[:ENCODING_SAMPLE]))
         for at in range(4)
@@ -93,7 +90,7 @@ def _decode_wide(data: bytes) -> str | None:
 
 
 def _decode_alphabet(data: bytes) -> str | None:
-    """UTF-16 without a mark in which every other byte names the same alphabet."""
+    """UTF-16 without a mark, recognised by every other byte naming the same alphabet."""
     if len(data) % 2 or len(data) < 4:
         return None
     for high, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
@@ -120,7 +117,7 @@ def _decode_guessed(data: bytes) -> tuple[str, str]:
 
 
 def _nearly(data: bytes, encoding: str) -> str | None:
-    """The text, with a mark in place of the odd byte that does not fit."""
+    """The text, with U+FFFD in place of a few invalid bytes."""
     try:
         text = data.decode(encoding, "replace")
     except LookupError:
@@ -129,7 +126,7 @@ def _nearly(data: bytes, encoding: str) -> str | None:
 
 
 def _mended(data: bytes) -> str | None:
-    """UTF-8 with a few broken bytes, as an editor leaves that cuts in the middle of a letter."""
+    """UTF-8 with a few broken bytes, as an editor leaves when it cuts inside a letter."""
     text = data.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     whole = sum(1 for c in text[: 10 * ENCODING_SAMPLE] if c > "\x7f") - broken
@@ -137,7 +134,7 @@ def _mended(data: bytes) -> str | None:
 
 
 def _declared(data: bytes) -> str | None:
-    """The encoding that a page or an XML file names for itself."""
+    """The encoding that a page or an XML file declares."""
     if not data.lstrip().startswith(b"<"):
         return None
     match = DECLARED.search(data, 0, 4_000)

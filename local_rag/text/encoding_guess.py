@@ -1,8 +1,8 @@
-"""The encoding of old text that declares none, told by how it uses letters.
+"""Guesses the encoding of old text that declares none, by how it uses letters.
 
-Looks at the encodings that people's old files are in, of which a short note must be right too, and
-asks charset-normalizer only for the rest: that takes a short note for anything (`Привет, мир` in
-cp1251 for Turkish, `Straße café` in cp1252 for Urdu). Leaves out Unicode (`decoding`).
+It knows the encodings of people's old files and gets short notes right. charset-normalizer is asked
+only for the rest: it guesses wildly on short notes (`Привет, мир` in cp1251 is Turkish to it,
+`Straße café` in cp1252 is Urdu).
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import charset_normalizer
 
 GUESS_SAMPLE = 20_000  # bytes looked at
 SHORT_TEXT = 8  # characters: any two bytes are some character of East Asia
-SURE = 0.6  # the mean weight of a text's letters from which a guess of ours stands
-# For each encoding the alphabet it is for, and the letters that make up most of any text in it.
+SURE = 0.6  # the mean weight of a text's letters above which our guess is kept
+# By encoding: its alphabet, and the letters that make up most of any text in it.
 _CYRILLIC = (frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґ"), frozenset("оеаинтсрвлкмдпуяі"))
 _GREEK = (frozenset("αβγδεζηθικλμνξοπρστυφχψωςάέήίόύώϊϋΐΰ"), frozenset("αοιετσηνρυπκμλς"))
 _HEBREW = (frozenset("אבגדהוזחטיכלמנסעפצקרשתםןךףץ"), frozenset("יוהלאתרמשבנםכעד"))
 FINAL_INSIDE = re.compile(r"[םןךףץ]\w")  # letters that end a word of Hebrew
 GREEK_ACCENT = re.compile(r"[άέήίόύώϊϋΐΰΆΈΉΊΌΎΏ]")
-# The likelier first: it wins where two fit equally well.
+# The likelier first: it wins a tie.
 ALPHABETS = {
     "cp1251": _CYRILLIC, "koi8_r": _CYRILLIC, "cp1253": _GREEK, "cp1255": _HEBREW,
     "cp866": _CYRILLIC, "iso8859_5": _CYRILLIC, "mac_cyrillic": _CYRILLIC,
 }  # fmt: skip
-# By language, so that a letter only counts among those that it stands beside.
+# By language, so that a letter only counts beside letters of the same language.
 _WESTERN = ("äöüß", "éèàçùêâîôûëïœæ", "ñáéíóúü", "ãõçáéíóúâêôà", "åäöæøé", "àèéìòùî", "ëïéöèü")
 _CENTRAL = ("ąćęłńóśźż", "áčďéěíňóřšťúůýžäĺľôŕ", "áéíóöőúüű", "čćđšž", "ăâîşţ")
 LATIN = {
@@ -44,17 +44,17 @@ TELLING_SIGNS = re.compile(
     r"|(?<![^\W\d_])[¼½¾](?![^\W\d_])|(?<![^\W\d_])µ[AFglmsVW]?(?![^\W_])|(?<=\d)\s?×\s?(?=\d)"
 )
 SIGNED = ("cp1252", "cp1254")  # have these signs
-# With the range of lead bytes that hold the characters in daily use.
+# With the range of lead bytes of the characters in daily use.
 EAST_ASIAN = {"cp932": (0x88, 0x97), "euc_jp": (0xB0, 0xCF), "euc_kr": (0xB0, 0xC8),
               "gb2312": (0xB0, 0xD7), "gb18030": (0xB0, 0xD7), "big5": (0xA4, 0xC6)}  # fmt: skip
-# The characters of which nearly any text has some.
+# Characters that occur in nearly any text.
 FREQUENT = frozenset(
     "的一是不了在人有我他这個个们們中来來上大为為和国國地到以说說时時要就出会會可也你对對生能而子那得"
     "于於着下自之年过過发發后後作里用道行所然家种事成方多经經么去法学學如都同现現当當没動动面起看定天分"
     "还還进進好小部其些主样樣理心本前开開但因只从從想实實日今"
     "이다는을에의가고하지도한로있사기어나리은아서를들시자해정보니인수그안녕회"
 )
-# Asked of charset-normalizer, which else takes a short note for Urdu or for EBCDIC.
+# The only encodings charset-normalizer may answer; else a short note is Urdu or EBCDIC to it.
 COMMON_ENCODINGS = (
     *ALPHABETS, *LATIN, *EAST_ASIAN, "koi8_u", "cp1256", "cp1257", "cp1258", "iso8859_15", "cp850",
     "cp437", "cp852", "cp874", "johab", "big5hkscs",
@@ -83,7 +83,7 @@ def _typographic(data: bytes) -> str | None:
 
 
 def _by_letters(data: bytes) -> str | None:
-    """The encoding of another alphabet in which the letters make words, if there is one."""
+    """The encoding of a non-Latin alphabet in which the letters make words, if any."""
     weights = {name: _in_alphabet(data.decode(name, "replace"), name) for name in ALPHABETS}
     weights |= {name: _in_east_asia(data.decode(name, "replace"), name) for name in EAST_ASIAN}
     best = max(weights, key=weights.__getitem__)
@@ -117,7 +117,7 @@ def _in_alphabet(text: str, encoding: str) -> Weight:
 
 
 def _is_plain_case(word: str) -> bool:
-    """Whether no capital follows a small letter."""
+    """Whether no upper-case letter follows a lower-case one."""
     return word[1:] == word[1:].lower() or word.isupper()
 
 
@@ -138,7 +138,7 @@ def _in_east_asia(text: str, encoding: str) -> Weight:
         "cp932": kana + common, "euc_jp": kana and kana + common,
         "euc_kr": hangul if hangul > 0.8 * (len(letters) - marks) else 0,
     }.get(encoding, common if not kana else 0) + marks  # fmt: skip
-    # `señor` is no word with one character of Chinese in it.
+    # `señor` is not a word with one Chinese character in it.
     fits -= 2 * len(re.findall(r"(?<=[A-Za-z])[\u3041-\ud7a3](?=[A-Za-z])|\b[\u3400-\ud7a3][A-Z]{2}"
                                r"|[a-z]{2}[\u3400-\ud7a3]\b", text))  # fmt: skip
     frequent = (kana + sum(c in FREQUENT for c in letters)) / len(letters)
@@ -148,7 +148,7 @@ def _in_east_asia(text: str, encoding: str) -> Weight:
 def _latin(data: bytes) -> str | None:
     """The Latin encoding in which nearly all accented letters are those of one language.
 
-    In a text of several languages, at least those of each word.
+    In a text in several languages, at least within each word.
     """
     by_text = {name: _latin_share(data, name, by_word=False) for name in LATIN}
     by_word = {name: _latin_share(data, name, by_word=True) for name in LATIN}

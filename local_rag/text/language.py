@@ -1,7 +1,7 @@
 """Guesses a text's language from its script and its most common words. Pure.
 
-Good enough to choose a stemmer or to keep an English model away from other languages; leaves
-out everything finer. The words are each language's most frequent ones that few others share.
+Good enough to choose a stemmer or to keep an English model away from other languages. The words are
+each language's most frequent ones that few other languages share.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ SCRIPTS = (
     ("th", re.compile(r"[\u0e00-\u0e7f]")),
 )
 CYRILLIC = re.compile(r"[\u0400-\u04ff]")
-# A word of prose, not a part of an address, an identifier or a tag.
+# A word of prose, not part of an address, an identifier or a tag.
 PROSE_WORD = re.compile(r"(?<![\w@./:<=-])[^\W\d_]+(?![\w@/:=-]|\.\w)")
 LANGUAGE_SAMPLE_CHARS = 20_000  # characters looked at
 LEAST_STOP_WORDS = (
-    0.03  # of the words; prose in any of the languages has ten times as many stop words
+    0.03  # of all words; prose in any of the languages has ten times that many stop words
 )
 _WORDS = {language: frozenset(words.split()) for language, words in STOP_WORDS.items()}
 # The Snowball algorithm of each language that has one.
@@ -76,13 +76,13 @@ SNOWBALL = {
     "nl": "dutch", "no": "norwegian", "pl": "polish", "pt": "portuguese", "ro": "romanian",
     "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
-# The script that a language is written in, where that is not Latin, by its name in Unicode.
+# The script of languages not written in Latin, by its Unicode name.
 SCRIPT_OF = {
     "ru": "CYRILLIC", "uk": "CYRILLIC", "sr": "CYRILLIC", "el": "GREEK", "ar": "ARABIC",
     "he": "HEBREW", "hi": "DEVANAGARI", "ne": "DEVANAGARI", "hy": "ARMENIAN", "ta": "TAMIL",
     "ja": "CJK", "zh": "CJK", "ko": "HANGUL", "th": "THAI",
 }  # fmt: skip
-# What a word in a script is taken for where its text is in a language of another script.
+# The language assumed for a word whose script is not that of its text's language.
 LIKELIEST = {
     "LATIN": "en", "CYRILLIC": "ru", "GREEK": "el", "ARABIC": "ar", "DEVANAGARI": "hi",
     "ARMENIAN": "hy", "TAMIL": "ta",
@@ -95,9 +95,10 @@ def known_languages() -> list[str]:
 
 
 def guess_language(text: str, candidates: Collection[str] = ()) -> str:
-    """The ISO 639-1 code of `text`'s likeliest language; "" where nothing speaks for one.
+    """The ISO 639-1 code of `text`'s likeliest language; "" if there is none.
 
-    With `candidates` it is one of those or "", and the only one of its script needs no proof.
+    With `candidates` it is one of those or "". A candidate that is the only one of the text's
+    script needs no further evidence.
     """
     sample = text[:LANGUAGE_SAMPLE_CHARS].lower()
     letters = sum(map(str.isalpha, sample))
@@ -128,8 +129,8 @@ def _most_stop_words(sample: str, candidates: Collection[str]) -> str:
 def is_foreign(text: str, known: Collection[str]) -> bool:
     """Whether `text` is clearly in none of the `known` languages.
 
-    Clear is another script, or two different common words of another language and fewer of a
-    known one: "near Lake Como" alone is no Spanish.
+    It is clear if the script differs, or if the text has two different common words of another
+    language and fewer of a known one: "near Lake Como" alone is not Spanish.
     """
     guess = guess_language(text)
     if not guess or guess in known:
@@ -143,7 +144,7 @@ def is_foreign(text: str, known: Collection[str]) -> bool:
 def word_language(letter: str, language: str) -> str:
     """The language of a word that starts with `letter` in a text of `language`.
 
-    It is the text's where that is written in the letter's script, else the script's likeliest.
+    It is the text's language if that uses the letter's script, else the script's likeliest.
     """
     script = unicodedata.name(letter, "").partition(" ")[0]
     if script == SCRIPT_OF.get(language, "LATIN") and language:
@@ -152,5 +153,5 @@ def word_language(letter: str, language: str) -> str:
 
 
 def is_stop_word(word: str, language: str) -> bool:
-    """Whether a lower-case word says nothing by itself in this language."""
+    """Whether a lower-case word is a stop word of this language."""
     return word in _WORDS.get(language, ())

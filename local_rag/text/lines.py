@@ -1,4 +1,4 @@
-"""Where the lines of a text start. They end with `\n` alone, as everywhere in this program."""
+"""Where the lines of a text start. Only `\n` ends a line, as everywhere in this program."""
 
 from __future__ import annotations
 

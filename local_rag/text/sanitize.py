@@ -1,10 +1,10 @@
-"""Text from documents and file names made safe to show: it is data, and steers nothing."""
+"""Makes text from documents and file names safe to show."""
 
 from __future__ import annotations
 
 import re
 
-# C0 and C1 controls but tab and newline, bidirectional overrides and isolates (UAX #9), lone
+# C0 and C1 controls except tab and newline, bidirectional overrides and isolates (UAX #9), lone
 # surrogates (they break the transport's UTF-8), and the interlinear and object marks.
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffc]"
@@ -26,6 +26,6 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def format_call(tool: str, **arguments: object) -> str:
-    """A call of a tool as text, without the arguments that are None."""
+    """A tool call as text, without arguments that are None."""
     given = (f"{name}={value!r}" for name, value in arguments.items() if value is not None)
     return f"{tool}({', '.join(given)})"

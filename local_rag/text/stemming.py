@@ -1,9 +1,4 @@
-"""Text to index terms, alike for documents and queries. Pure.
-
-A word gives `stems`, which find it in its other forms and an identifier by its parts, and
-`exact` terms, which find it as it is written and an identifier as a whole. Text in scripts
-without blanks gives pairs of characters. Leaves out how terms are stored and weighed.
-"""
+"""Folds words to lower case without accents, and reduces them to Snowball stems. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +12,7 @@ import snowballstemmer
 
 from local_rag.text.language import SNOWBALL, word_language
 
-LONGEST_TERM = 128  # characters of a term; a longer word is found by its beginning
+LONGEST_TERM = 128  # characters of a term; a longer word is indexed by its beginning
 PLAIN = str.maketrans({
     "\u2010": "-", "\u200b": " ", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe",
     "ß": "ss", "ð": "d", "þ": "th",
@@ -27,7 +22,7 @@ ACCENTS = re.compile(r"[\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0670\u0640]+")
 
 
 def folded(word: str) -> str:
-    """`word` in lower case without accents; й stays, as it is a letter of its own."""
+    """`word` in lower case without accents; й stays, being a letter of its own."""
     decomposed = unicodedata.normalize("NFKD", word.lower().replace("й", "\0"))
     plain = ACCENTS.sub("", decomposed).replace("\0", "й")
     return unicodedata.normalize("NFC", plain.translate(PLAIN))

@@ -1,8 +1,7 @@
-"""Text to index terms, alike for documents and queries. Pure.
+"""Turns text into index terms, the same way for documents and queries. Pure.
 
-A word gives `stems`, which find it in its other forms and an identifier by its parts, and
-`exact` terms, which find it as it is written and an identifier as a whole. Text in scripts
-without blanks gives pairs of characters. Leaves out how terms are stored and weighed.
+A word gives `stems`, which find its other forms and an identifier's parts, and `exact` terms, which
+find it as written and an identifier as a whole. Scripts without blanks give pairs of characters.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from itertools import pairwise
 from local_rag.text.language import is_stop_word, word_language
 from local_rag.text.stemming import LONGEST_TERM, _stem, folded
 
-LONGEST_RUN = 8  # characters up to which text without blanks is also a term as a whole
-CACHED = 1 << 16  # words whose terms are remembered: the pure-Python stemmers are slow
+LONGEST_RUN = 8  # characters; a shorter run of text without blanks is also a term as a whole
+CACHED = 1 << 16  # words whose terms are cached: the pure-Python stemmers are slow
 # Scripts written without blanks between words, and Hangul, whose words carry their particles.
 UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3100-\u312f"
@@ -57,8 +56,8 @@ INVISIBLE = dict.fromkeys(
 class Word:
     """The terms of one word, identifier or run of characters.
 
-    `whole` is it as it is written, where that is a term; `plain` is that without accents; `also`
-    are exact terms that only a document has; `stems` are its parts in order.
+    `whole` is the word as written, if that is a term; `plain` is the same without accents; `also`
+    are exact terms for documents only; `stems` are its parts in order.
     """
 
     whole: str
@@ -75,21 +74,21 @@ class Word:
 
     @property
     def identifier(self) -> bool:
-        """Whether it is more than its parts. `two-dimensional` isn't, as prose joins words so."""
+        """Whether the whole means more than its parts. Prose may hyphenate: `two-dimensional`."""
         if self.run or HYPHENATED.fullmatch(self.plain):
             return False
         return len(self.stems) > 1 or bool(BETWEEN.search(self.plain))
 
 
 def words(text: str, language: str) -> Iterator[Word]:
-    """The words of a text in order, repeated as they are in it."""
+    """The words of a text in order, with repetitions."""
     readable = unicodedata.normalize("NFKC", text).translate(INVISIBLE)
     for match in TOKEN.finditer(ENCLITIC.sub(" ", readable)):
         yield from _words(match[0], language)
 
 
 def telling_words(text: str, language: str) -> list[Word]:
-    """The different words of a query in order, without stop words unless there is nothing else."""
+    """The distinct words of a query in order, without stop words unless there is nothing else."""
     every = list(dict.fromkeys(words(text, language)))
     return [word for word in every if not word.stop] or every
 
@@ -106,7 +105,7 @@ def _words(token: str, language: str) -> tuple[Word, ...]:
 
 
 def _unspaced(run: str) -> Word:
-    """Pairs of characters. The last one alone too, as no pair starts with it."""
+    """Pairs of characters, and the last character alone, as no pair starts with it."""
     pairs = tuple(a + b for a, b in pairwise(run)) or (run,)
     whole = run if len(run) <= LONGEST_RUN else ""
     return Word(whole, whole, pairs, (run[-1],), run=True)

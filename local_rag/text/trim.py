@@ -1,6 +1,6 @@
-"""How much room text takes in an answer, and text cut to the room that there is. Pure.
+"""Measures text as it is sent in an answer, and cuts it to size. Pure.
 
-Sizes are bytes of JSON, as a client receives them. Leaves out what is worth showing (`snippets`).
+Sizes are bytes of JSON, as a client receives them.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ LONG_NUMBER = 10**12
 
 
 def json_size(value: Any) -> int:
-    """Bytes that `value` takes as JSON."""
+    """The bytes of `value` as JSON."""
     return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def answer_cost(text: str) -> int:
-    """Bytes that `text` takes in either form of an answer: JSON, or quoted line by line."""
+    """The bytes of `text` that cover both forms of an answer: JSON, and quoted line by line."""
     return json_size(text) - 2 + 2 * text.count("\n")
 
 
 def fit_prefix(text: str, room: int) -> str:
-    """As much of `text` from its beginning as takes at most `room` bytes."""
+    """The longest prefix of `text` that takes at most `room` bytes."""
     low, high = 0, min(len(text), max(room, 0))
     if answer_cost(text[:high]) <= room:
         return text[:high]
@@ -33,11 +33,11 @@ def fit_prefix(text: str, room: int) -> str:
 
 
 def shorten(text: str, room: int) -> str:
-    """`text` in at most `room` bytes, with an ellipsis where something is left out."""
+    """`text` in at most `room` bytes, with an ellipsis if it was cut."""
     kept = fit_prefix(text, room)
     return kept if kept == text else fit_prefix(text, room - 3) + "…"
 
 
 def echo_number(number: int, large: str = "that large") -> str:
-    """A number from a client as it is repeated to it: one of many digits says nothing."""
+    """A client's number as an answer repeats it: `large` in place of very many digits."""
     return str(number) if abs(number) < LONG_NUMBER else large

@@ -138,7 +138,7 @@ def test_a_servers_address_becomes_one_to_connect_to(host: str, url: str) -> Non
 
 @pytest.mark.parametrize("host", ["localhost:abc", "http://[", "ftp://box", "http://box:99999"])
 def test_a_host_that_is_no_address_is_named(host: str) -> None:
-    with pytest.raises(SettingsError, match="is no address"):
+    with pytest.raises(SettingsError, match="is not an address"):
         client_host(host)
 
 

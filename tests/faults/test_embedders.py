@@ -200,7 +200,7 @@ def test_an_answer_that_takes_too_long_is_given_up_by_ingest_and_comes_with_the_
     ollama.answer = late  # type: ignore[method-assign]
     report = run()
     assert [remark.path for remark in report.failed] == ["01.md"]
-    assert "did not answer in time" in report.failed[0].text
+    assert "did not respond in time" in report.failed[0].text
     assert sum("version 9" in text for text in asked) == 1
     with calls() as call:
         assert "version 1\n" in call("get_file", path="01.md")["text"]
@@ -218,7 +218,7 @@ def test_an_answer_that_takes_too_long_leaves_a_question_to_keywords(
         found = call("search_corpus", query="alpha1")
     assert found["hits"][0]["path"] == "01.md"
     (notice,) = (n for n in found["notices"] if "Keyword matches only" in n)
-    assert "did not answer in time" in notice
+    assert "did not respond in time" in notice
 
 
 def test_a_minute_is_within_the_patience_of_ingest_and_beyond_that_of_a_question(

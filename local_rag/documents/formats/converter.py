@@ -1,7 +1,4 @@
-"""Has files converted in a process of its own that is stopped when it takes too long.
-
-Leaves out the conversion (`worker` and one module a format).
-"""
+"""Runs converters in a separate process, which is stopped when it takes too long."""
 
 from __future__ import annotations
 
@@ -19,16 +16,16 @@ from local_rag.documents.formats.registry import Format
 from local_rag.documents.formats.worker import receive, send
 from local_rag.settings import PROJECT_DIR
 
-# A parser's own time, as on a busy machine 3 s of it took a minute by the clock.
+# CPU time: on a busy machine 3 s of it took a minute of wall time.
 CONVERT_SECONDS = 60.0
-WALL_SECONDS = 600.0  # seconds by the clock, for what hangs without computing; on Windows for all
-OUT_OF_TIME = -getattr(signal, "SIGPROF", 0) or None  # what a process ends with that ran too long
-FILES_PER_PROCESS = 200  # converted by one process, so that what a library leaks is given back
+WALL_SECONDS = 600.0  # seconds of wall time, for hangs without CPU use; on Windows the only limit
+OUT_OF_TIME = -getattr(signal, "SIGPROF", 0) or None  # exit status of a process that ran too long
+FILES_PER_PROCESS = 200  # per process, so that leaked memory is returned
 INSTALL_FORMATS = "pip install -r requirements/formats.txt"
 
 
 class Converter:
-    """Starts its process when it is first needed. Close it."""
+    """Starts its process on first use. Close it."""
 
     def __init__(
         self,
@@ -46,7 +43,7 @@ class Converter:
         """The text of a file.
 
         Raises:
-            Unconvertible: there is none to be had, or not within the limits.
+            Unconvertible: it cannot be extracted, or not within the limits.
         """
         if kind.needs and importlib.util.find_spec(kind.needs) is None:
             raise LibraryMissing(f"{kind.name} needs {kind.needs}: {INSTALL_FORMATS}")
@@ -73,7 +70,7 @@ class Converter:
         try:
             send(process.stdin, request)
             answer = receive(process.stdout)
-        except OSError:  # it died before it had read everything
+        except OSError:  # it died before reading everything
             answer = None
         finally:
             timer.cancel()
@@ -83,7 +80,7 @@ class Converter:
                 raise Unconvertible(f"not converted within {self.wall:g} s")
             if process.returncode == OUT_OF_TIME:
                 raise Unconvertible(f"not converted within {self.seconds:g} s of computing")
-            raise Unconvertible("crashed its converter")
+            raise Unconvertible("the converter crashed on this file")
         return answer
 
     def _start(self) -> subprocess.Popen[bytes]:

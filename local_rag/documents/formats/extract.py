@@ -1,4 +1,4 @@
-"""What a converter makes of a file's bytes: Markdown-like text with positions. Pure data."""
+"""What a converter returns: Markdown-like text with positions. Pure data."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 class Unconvertible(ValueError):
-    """The file holds no text that can be had, and why."""
+    """No text can be extracted from the file; the message says why."""
 
 
 class NoText(Unconvertible):
-    """The file is sound and holds no text, such as a scan."""
+    """The file is intact but has no text, such as a scan."""
 
 
 class LibraryMissing(Unconvertible):
@@ -22,7 +22,7 @@ class LibraryMissing(Unconvertible):
 
 @dataclass(frozen=True)
 class Extract:
-    """A file's text. `pages` tell from which character on it stands on which page or the like.
+    """A file's text. `pages` says at which character each page or the like begins.
 
     `metadata` is what front matter would say.
     """
@@ -51,7 +51,7 @@ class Extract:
 
 
 class Pages:
-    """Text put together page by page."""
+    """Text assembled page by page."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -59,7 +59,7 @@ class Pages:
         self._pages: list[tuple[int, str]] = []
 
     def add(self, label: str, text: str) -> None:
-        """Appends a page; one without text has no place."""
+        """Appends a page; a page without text is skipped."""
         text = tidy(text)
         if text:
             self._pages.append((self._length, label))

@@ -1,6 +1,6 @@
 """The process in which converters run: a file's bytes in, its text out, until stdin ends.
 
-Kept apart from the ingest so that a hang, a crash or a bomb costs one file. A request is a line
+Separate from ingest, so that a hang, a crash or a bomb costs one file. A request is a line
 with the converter's module, the greatest length of text and the seconds of computing, then the
 bytes; requests and answers come with their length in four bytes before them. Run it as
 `python -m local_rag.documents.formats.worker`.
@@ -23,14 +23,14 @@ from local_rag.documents.formats.extract import Extract, NoText, Unconvertible
 
 WORKER_MEMORY = (
     1 << 30
-)  # bytes of address space; where the system has no such limit, time alone bounds
+)  # bytes of address space; on systems without such a limit, only time is limited
 
 
 def main() -> None:
     """Answers requests on the pipes that were stdin and stdout."""
     requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
-    # What a library prints must not get between the answers.
+    # Output of a library must not mix with the answers.
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     _limit_memory()
     warnings.simplefilter("ignore")
@@ -69,7 +69,7 @@ def _extract(module: str, data: bytes) -> Extract:
 
 @contextmanager
 def _limited_to(seconds: float) -> Iterator[None]:
-    """Ends this process after so much computing, where the system has such a clock."""
+    """Ends this process after that much CPU time, if the system can."""
     if sys.platform == "win32":
         yield
         return

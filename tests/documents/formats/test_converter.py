@@ -47,7 +47,7 @@ def test_a_file_is_converted_and_so_is_the_next_after_a_failure(converter: Conve
 
 def test_a_hang_and_a_crash_cost_that_file_alone() -> None:
     with closing(Converter(1_000, command=(sys.executable, "-c", ECHO))) as made:
-        assert reason(made, b"<p>crash</p>") == "crashed its converter"
+        assert reason(made, b"<p>crash</p>") == "the converter crashed on this file"
         assert made.convert(HTML, b"<p>one</p>") == Extract("one\n")
         made.wall = 0.5
         assert reason(made, b"<p>hang</p>") == "not converted within 0.5 s"
