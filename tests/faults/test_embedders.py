@@ -61,7 +61,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
     "one too few": (answering(lambda v: v[:-1]), "vectors for"),
     "other dimension": (
         answering(lambda v: [[*x, 0.0] for x in v]),
-        "not what the store was built",
+        "not what the index was built",
     ),
     "NaN": (answering(lambda v: [[math.nan] * len(x) for x in v]), ""),
     "null": (answering(lambda v: [[None] * len(x) for x in v]), ""),

@@ -31,7 +31,7 @@ def read(client: RawClient, paths: list[str]) -> State:
         result = client.call("get_file", path=path)
         text: str = result["content"][0]["text"]
         if result.get("isError"):
-            assert "Run ingest.py to mend" in text, text
+            assert "Run ingest.py to repair" in text, text
         else:
             found[path] = result["structuredContent"]["text"].splitlines()[-1]
     return found
