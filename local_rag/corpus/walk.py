@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from local_rag.corpus.git import GitListing, is_in_repository, list_repository
 from local_rag.corpus.gitignore import IGNORE_FILE, LARGEST_IGNORE_FILE, Ignores, parse_ignores
@@ -24,7 +24,9 @@ from local_rag.corpus.safe_open import read_inside
 from local_rag.corpus.secret_files import BY_NAME, is_secret_name
 from local_rag.documents.formats.registry import format_of, is_generated
 from local_rag.errors import PathRefused
-from local_rag.settings import Root
+
+if TYPE_CHECKING:
+    from local_rag.settings import Root  # with pydantic, too slow for a server's first answers
 
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}
