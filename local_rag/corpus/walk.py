@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from local_rag.corpus.git import (
     GIT_SECONDS,
@@ -34,7 +34,9 @@ from local_rag.corpus.gitignore import (
 from local_rag.corpus.secret_files import is_secret_name
 from local_rag.corpus.skipped import WHOLE_ROOT, SkipKind, SkippedFile
 from local_rag.documents.formats.registry import format_of, is_generated
-from local_rag.settings import Root
+
+if TYPE_CHECKING:
+    from local_rag.settings import Root  # with pydantic, too slow for a server's first answers
 
 EXCLUDED_FOLDERS = frozenset(
     {"node_modules", "__pycache__", "venv", "site-packages", "$RECYCLE.BIN", "__MACOSX"}

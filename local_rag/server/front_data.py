@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from mcp_types import methods
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
+from local_rag.errors import IndexUnreadable
 from local_rag.index.catalog import FileRecord
 from local_rag.server.app import make_server
 from local_rag.server.front import REASON
@@ -83,6 +85,20 @@ class SampleSource:
     def live(self) -> SampleSource:
         """The index as a server holds it."""
         return self
+
+    @property
+    def store(self) -> SampleSource:
+        """The store, of which nothing can be read."""
+        return self
+
+    @property
+    def path(self) -> Path:
+        """Its folder."""
+        return Path("none")
+
+    def current_name(self) -> str:
+        """The live snapshot's name."""
+        raise IndexUnreadable("", "")
 
     @contextmanager
     def use(self) -> Iterator[SimpleNamespace]:

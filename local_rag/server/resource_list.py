@@ -5,6 +5,7 @@ A resource is one catalog entry; its URI is `corpus://root/path`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,15 +19,16 @@ from local_rag.index.catalog import Catalog, FileRecord
 from local_rag.index.checksums import check_catalog
 from local_rag.index.snapshots import Store
 from local_rag.server.front import Learned
-from local_rag.settings import load_settings
 from local_rag.text.sanitize import one_line
 from local_rag.text.trim import json_size, shorten
-from local_rag.tools.answer import display_title
-from local_rag.tools.answer_size import ERROR_BYTES, LARGEST_ANSWER_BYTES
+from local_rag.tools.answer_size import ERROR_BYTES, LARGEST_ANSWER_BYTES, TITLE_BYTES
 
 URI_SCHEME = "corpus://"
 PAGE_RESOURCES = 50  # resources in one answer, of LARGEST_ANSWER_BYTES
 NAME_BYTES = 1_000  # bytes of a resource's name, which is for people; its URI is whole
+DEFAULT_CONFIG, DEFAULT_STORE = "~/.local-rag-mcp/config.toml", "~/.local-rag-mcp/store"
+FREE = {"corpus_dir", "store_dir", "model", "ollama_host"}  # settings of any value
+EITHER = {"embedder": ("auto", "ollama", "builtin", "none")}
 FRAME_BYTES = 250  # bytes of a list, or of a resource's place and banner, beside what is in it
 
 
@@ -69,14 +71,13 @@ def resource_page(indexed: Iterable[FileRecord], cursor: str | None) -> Resource
     return ResourcePage(tuple(page), str(files[last - 1].number) if more else None)
 
 
-def page_of_store(cursor: str | None) -> ResourcePage:
-    """A page of the live snapshot, opened for it alone and without its vectors.
+def page_of_store(store: Store, cursor: str | None) -> ResourcePage:
+    """A page of the live snapshot, opened for it alone: nothing waits for vectors here.
 
     Raises:
-        SettingsError, NoIndexYet, IndexUnreadable, IndexTooNew, BadArgument: there is none.
+        NoIndexYet, IndexUnreadable, IndexTooNew, BadArgument: there is none.
     """
-    folder = load_settings().store_dir
-    return resource_page(_files_of(folder, Store(folder).current_name()), cursor)
+    return resource_page(_files_of(store.path, store.current_name()), cursor)
 
 
 @lru_cache(maxsize=1)  # clients ask for one page after the other
@@ -87,15 +88,54 @@ def _files_of(folder: Path, name: str) -> tuple[FileRecord, ...]:
         return tuple(catalog.files())
 
 
-def early_page(cursor: str | None) -> Learned | None:
-    """The same for the front; None for what takes a closer look at the store."""
+class EarlyList:
+    """The list as the front answers it; its own imports are done when it is made."""
+
+    def __init__(self) -> None:
+        self._plain = plain_store_folder()
+        if self._plain is None:
+            import local_rag.settings  # noqa: F401 - with pydantic, so a while
+
+    def __call__(self, cursor: str | None) -> Learned | None:
+        """A page; None where it takes a closer look at the store."""
+        try:
+            page = page_of_store(Store(self._plain or _store_folder()), cursor)
+        except IndexUnreadable:  # an older snapshot may be whole
+            return None
+        except RagError as error:
+            return Learned((), None, error_line(error))
+        return Learned(page.resources, page.next_cursor)
+
+
+def _store_folder() -> Path:
+    from local_rag.settings import load_settings
+
+    return load_settings().store_dir
+
+
+def plain_store_folder() -> Path | None:
+    """The store's folder, where no setting needs a check that takes long; else None."""
+    given = {n[4:].lower(): v for n, v in os.environ.items() if n.startswith("RAG_")}
+    config = Path(given.pop("config", "") or DEFAULT_CONFIG).expanduser()
     try:
-        page = page_of_store(cursor)
-    except IndexUnreadable:  # an older snapshot may be whole
+        settings = _from_file(config) | given if config.exists() else given
+    except (OSError, ValueError):
         return None
-    except RagError as error:
-        return Learned((), None, error_line(error))
-    return Learned(page.resources, page.next_cursor)
+    if settings.keys() - FREE - EITHER.keys() or (
+        "RAG_CONFIG" in os.environ and not config.exists()
+    ):
+        return None
+    if any(settings.get(name, known[0]) not in known for name, known in EITHER.items()):
+        return None
+    named = settings.get("store_dir", DEFAULT_STORE)
+    folder = Path(named if isinstance(named, str) else "").expanduser()
+    return folder if folder.is_absolute() else None
+
+
+def _from_file(config: Path) -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(config.read_text(encoding="utf-8-sig"))
 
 
 def error_line(error: RagError) -> str:
@@ -107,7 +147,7 @@ def _resource(file: FileRecord) -> dict[str, Any]:
     return {
         "uri": uri_of(file.root, file.path),
         "name": shorten(one_line(f"{file.root}:{file.path}"), NAME_BYTES),
-        "title": display_title(file),
+        "title": shorten(one_line(file.title or file.path.rpartition("/")[2]), TITLE_BYTES),
         "mimeType": "text/plain",
         "size": file.size,
     }

@@ -11,13 +11,19 @@ from urllib.parse import unquote
 
 import mcp_types as types
 
-from local_rag.errors import DocumentNotFound
+from local_rag.errors import DocumentNotFound, IndexUnreadable
 from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import LiveIndex, OpenIndex
 from local_rag.reading.find import DocumentName, display_name
 from local_rag.reading.freshness import state_of
 from local_rag.reading.paging import Place, place_of
-from local_rag.server.resource_list import FRAME_BYTES, URI_SCHEME, resource_page, uri_of
+from local_rag.server.resource_list import (
+    FRAME_BYTES,
+    URI_SCHEME,
+    page_of_store,
+    resource_page,
+    uri_of,
+)
 from local_rag.text.sanitize import format_call, one_line, safe_text
 from local_rag.text.trim import fit_prefix, json_size, shorten
 from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
@@ -50,8 +56,11 @@ def list_resources(live: LiveIndex, cursor: str | None) -> types.ListResourcesRe
     Raises:
         BadArgument: the cursor belongs to no document of this list.
     """
-    with live.use() as index:
-        page = resource_page(index.catalog.files(), cursor)
+    try:
+        page = page_of_store(live.store, cursor)
+    except IndexUnreadable:
+        with live.use() as index:  # perhaps an older snapshot
+            page = resource_page(index.catalog.files(), cursor)
     resources = [types.Resource.model_validate(fields) for fields in page.resources]
     return types.ListResourcesResult(resources=resources, next_cursor=page.next_cursor)
 

@@ -63,9 +63,9 @@ def _imported(front: Front) -> Callable[[Front], None]:
     from local_rag.server.trouble import check_python
 
     check_python()
-    from local_rag.server.resource_list import early_page
+    from local_rag.server.resource_list import EarlyList
 
-    front.learn(early_page)
+    front.learn(EarlyList())
     from local_rag.server.imports import import_own
 
     import_own()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import urllib.parse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_rag.server.app import INSTRUCTIONS
 from local_rag.server.prompts import PROMPTS
+from local_rag.server.resource_list import plain_store_folder
+from local_rag.settings import load_settings
 from tests.conftest import Corpus, Run
 from tests.server.test_stdio import RawClient, server
 
@@ -141,3 +144,37 @@ def test_schemas_are_valid_and_lean(client: RawClient) -> None:
     files = next(tool for tool in answer if tool["name"] == "get_file")
     assert "title" in files["outputSchema"]["properties"]
     assert len(json.dumps(answer)) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("variables", "file", "is_plain"),
+    [
+        ({}, None, True),
+        ({"RAG_STORE_DIR": "~/elsewhere", "RAG_EMBEDDER": "none"}, None, True),
+        ({}, "store_dir = '/somewhere'\ncorpus_dir = ['/a', '/b']\n", True),
+        ({"RAG_STORE_DIR": "/here"}, "store_dir = '/somewhere'\n", True),
+        ({"RAG_STORE_DIR": "relative"}, None, False),
+        ({"RAG_STORE_DIR": ""}, None, False),
+        ({"RAG_EMBEDDER": "some"}, None, False),
+        ({"RAG_MAX_FILE_MB": "2"}, None, False),
+        ({}, "store_dir = 7\n", False),
+        ({}, "stor_dir = '/x'\n", False),
+        ({}, "[\n", False),
+    ],
+)
+def test_the_store_is_found_early_where_the_settings_are_plain(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    variables: dict[str, str],
+    file: str | None,
+    is_plain: bool,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if file is not None:
+        (tmp_path / "config.toml").write_text(file, encoding="utf-8")
+        monkeypatch.setenv("RAG_CONFIG", str(tmp_path / "config.toml"))
+    folder = plain_store_folder()
+    assert (folder is not None) == is_plain
+    if is_plain:
+        assert folder == load_settings().store_dir

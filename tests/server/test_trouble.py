@@ -57,13 +57,13 @@ def test_a_broken_settings_file_is_named_until_it_is_mended(
     corpus.write("a.md", "alpha")
     run()
     config = tmp_path / "config.toml"
-    config.write_text("embedder = 'elsewhere'\n", encoding="utf-8")
+    config.write_text("secrets = 'maybe'\n", encoding="utf-8")
     monkeypatch.setenv("RAG_CONFIG", str(config))
     with started([sys.executable, str(SERVER)]) as client:
         client.initialize()
         assert len(client.ask("tools/list")["result"]["tools"]) == TOOLS
         error = client.ask("resources/list")["error"]["message"]
-        assert "embedder in" in error
+        assert "secrets in" in error
         assert told(client) == told(client, "search_corpus", query="x") == error
         config.write_text("embedder = 'none'\n", encoding="utf-8")
         assert paths(client.call("search_corpus", query="alpha")) == ["a.md"]
