@@ -7,6 +7,7 @@ Run it whenever a tool's description or schema, a prompt, the instructions or th
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -17,9 +18,12 @@ from local_rag.server.front_data import as_text, render
 
 
 def main(arguments: list[str]) -> int:
-    """Returns the exit code."""
+    """Writes the file, or checks it; returns the exit code."""
+    parser = argparse.ArgumentParser(description="Writes local_rag/data/front.json.")
+    parser.add_argument("--check", action="store_true", help="only say whether it is stale")
+    options = parser.parse_args(arguments)
     text = as_text(render())
-    if arguments == ["--check"]:
+    if options.check:
         if DATA.is_file() and DATA.read_text(encoding="utf-8") == text:
             return 0
         print(f"{DATA.name} is stale; run: python tools/build_front.py", file=sys.stderr)

@@ -9,6 +9,7 @@ to half of the questions may be about the corpus after all.
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import sys
@@ -155,6 +156,8 @@ def keep_thresholds(store: Path, identity: EmbedderIdentity, thresholds: Thresho
 
 def main() -> int:
     """Measures the live index and keeps the thresholds beside it."""
+    about = "Measures below which scores a match in your documents is weak, and keeps that."
+    argparse.ArgumentParser(description=about).parse_args()
     try:
         settings = load_settings()
         live = LiveIndex(Store(settings.store_dir))

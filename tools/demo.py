@@ -7,6 +7,7 @@ server with Claude Code and Codex.
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -68,7 +69,10 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
 
 
 def registration() -> str:
-    """The lines that register the server, with this folder's paths filled in."""
+    """The lines that register the server, with this folder's paths filled in.
+
+    TOML's quotes of one kind take a Windows path as it is.
+    """
     python, server = Path(sys.executable), PROJECT / "server.py"
     return f"""
 To use it on your own documents, name their folders in ~/.local-rag-mcp/config.toml:
@@ -86,13 +90,16 @@ Claude Code:
 
 Codex (~/.codex/config.toml):
   [mcp_servers.local-rag]
-  command = {str(python)!r}
-  args = [{str(server)!r}]
+  command = '{python}'
+  args = ['{server}']
+  startup_timeout_sec = 30
 """
 
 
 def main() -> int:
     """Runs the demo; 0 if every question found its document first, 2 if it could not be told."""
+    about = "Indexes the sample corpus into a store of its own, and asks a server three questions."
+    argparse.ArgumentParser(description=about).parse_args()
     shutil.rmtree(STORE, ignore_errors=True)
     STORE.parent.mkdir(exist_ok=True)
     environment = settings()

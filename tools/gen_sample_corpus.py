@@ -6,7 +6,7 @@ A test checks that the committed files are what this writes. Nobody and nothing 
 
 from __future__ import annotations
 
-import sys
+import argparse
 import textwrap
 from pathlib import Path
 
@@ -226,7 +226,9 @@ def documents() -> dict[str, str]:
 def main() -> None:
     """Writes the corpus into the folder that is named, or into sample-corpus/."""
     default = Path(__file__).resolve().parent.parent / "sample-corpus"
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else default
+    parser = argparse.ArgumentParser(description="Writes the sample corpus into a folder.")
+    parser.add_argument("folder", nargs="?", type=Path, default=default)
+    target: Path = parser.parse_args().folder
     for path, text in documents().items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_text(text, encoding="utf-8", newline="\n")
