@@ -87,17 +87,20 @@ def run_git(
 
     Only for commands that neither convert nor compare the content of files.
     """
+    late = GitFailure(f"git took longer than {max(seconds, 0):.0f} s", "Run ingest.py again.")
+    if seconds <= 0:
+        return late
     try:
         done = subprocess.run(
             [_git(), *SAFE, "-C", str(folder), *arguments],
             env=_environment(folder),
             input=b"" if data is None else data,
             capture_output=True,
-            timeout=max(seconds, 0.001),
+            timeout=seconds,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return GitFailure(f"git took longer than {seconds:.0f} s", "Run ingest.py again.")
+        return late
     except OSError as error:
         why = f"git cannot be started ({error.strerror or error})"
         return GitFailure(why, "Install git, and see that PATH names its folder.")

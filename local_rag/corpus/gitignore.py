@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE = ".ragignore"
+# google-re2, where pathspec finds it, fails to compile a set of 1,500 patterns or more.
+LINES_AT_ONCE = 250
 LARGEST_IGNORE_FILE = 1_000_000  # bytes
 LARGEST_GITIGNORE = 100_000_000  # bytes; git itself passes over larger ones
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -40,7 +42,15 @@ class IgnoreFile:
     """The patterns of one file, which apply below `prefix` (empty, or ending in `/`)."""
 
     prefix: str
-    spec: GitIgnoreSpec
+    specs: tuple[GitIgnoreSpec, ...]
+
+    def verdict(self, path: str) -> bool | None:
+        """Whether the last pattern that matches leaves `path` out; None if none matches."""
+        for spec in reversed(self.specs):
+            verdict = spec.check_file(path.removeprefix(self.prefix)).include
+            if verdict is not None:
+                return verdict
+        return None
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ class Ignores:
         """Why the file or folder at `path` is left out, or None."""
         path += "/" * is_folder
         for file in reversed(self.files):
-            verdict = file.spec.check_file(path.removeprefix(file.prefix)).include
+            verdict = file.verdict(path)
             if verdict is not None:
                 return f"left out by {IGNORE_FILE}" if verdict else None
         return None
@@ -78,7 +88,9 @@ def parse_ignores(data: bytes, prefix: str) -> tuple[IgnoreFile, list[int]]:
             good.append(line)
         else:
             bad.append(number)
-    return IgnoreFile(prefix, GitIgnoreSpec.from_lines(good)), bad
+    parts = (good[at : at + LINES_AT_ONCE] for at in range(0, len(good), LINES_AT_ONCE))
+    specs = (GitIgnoreSpec.from_lines(part) for part in parts)
+    return IgnoreFile(prefix, tuple(specs)), bad
 
 
 def _is_pattern(line: str) -> bool:

@@ -65,6 +65,14 @@ LEFT_OUT = frozenset({"false", "no", "off", "0", "never", "none", "n", "f"})
 PROSE = 4  # words of a key: more are a sentence with a colon in it, under a rule
 
 
+# PyYAML's constructors raise whatever their code trips over: `!!int ""` an IndexError, `!!bool x` a
+# KeyError, `!!timestamp x` an AttributeError.
+UNREADABLE = (
+    yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError, LookupError,
+    AttributeError,
+)  # fmt: skip
+
+
 def split_front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
     """The front matter's keys, where the body starts, and what was wrong with it.
 
@@ -86,7 +94,7 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
         return _obeyed_keys(block), 0, [problem]
     try:
         keys = _load(handler, block)
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError) as error:
+    except UNREADABLE as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         return _obeyed_keys(block), 0, [f"front matter does not parse ({reason}): taken as text"]
     if keys is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,7 @@ from local_rag.ingest.plan import PlannedFile
 from local_rag.settings import Secrets, Settings
 from local_rag.text.encoding import NotText
 
+log = logging.getLogger(__name__)
 EXCLUDED = "excluded by rag: false"
 MOST_CREDENTIALS = 20  # credentials named of one document; a file full of them has made its point
 
@@ -58,11 +60,16 @@ class FilePreparer:
                 yield RejectedFile(todo, read, read=False)
                 continue
             version, content = read
-            document = self._loader.read(version, content.data)
-            if isinstance(document, SkippedFile):
-                yield RejectedFile(todo, document, read=True)
+            try:
+                document = self._loader.read(version, content.data)
+                if isinstance(document, SkippedFile):
+                    yield RejectedFile(todo, document, read=True)
+                    continue
+                chunks = chunk_document(document, budget, token_starts)
+            except Exception as error:
+                log.debug("a file cannot be read", exc_info=True)
+                yield RejectedFile(todo, _unforeseen(version, error), read=False)
                 continue
-            chunks = chunk_document(document, budget, token_starts)
             yield PreparedFile(todo, version, document, keyed(document, chunks, self._identity))
 
 
@@ -117,6 +124,12 @@ def _failed(found: FileVersion, error: NotText | Unconvertible) -> SkippedFile:
     skipped = _skipped(found, kind, reason, detail)
     # A library can be installed without any change to the file, which must then be tried again.
     return replace(skipped, sha256="") if isinstance(error, LibraryMissing) else skipped
+
+
+def _unforeseen(found: FileVersion, error: Exception) -> SkippedFile:
+    """A failure that nobody planned for; its words may quote the document, so only its type."""
+    skipped = _skipped(found, SkipKind.FAILED, "unexpected failure", type(error).__name__)
+    return replace(skipped, sha256="")  # another version of the program may well read it
 
 
 def _skipped(found: FileVersion, kind: SkipKind, reason: str, detail: str = "") -> SkippedFile:

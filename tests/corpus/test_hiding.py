@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from local_rag.corpus import git
+from local_rag.corpus.gitignore import Ignores, parse_ignores
 from local_rag.corpus.skipped import SkipKind, SkippedFile
 from local_rag.index.catalog import Catalog
 from local_rag.index.snapshots import Store
@@ -338,3 +339,12 @@ def test_an_emptied_root_is_still_no_deletion_when_another_folder_is_hidden(
     with pytest.raises(Exception, match="holds no documents, but the index has some from it"):
         run()
     assert indexed(store) == {"a.md"}
+
+
+def test_an_ignore_file_of_many_lines_is_obeyed_and_the_last_match_counts() -> None:
+    lines = [f"secret{n}.md" for n in range(5_000)] + ["!secret7.md"]
+    file, bad = parse_ignores("\n".join(lines).encode(), "")
+    ignores = Ignores((file,))
+    assert bad == []
+    left_out = [n for n in range(5_001) if ignores.reason(f"secret{n}.md", is_folder=False)]
+    assert left_out == [n for n in range(5_000) if n != 7]

@@ -445,3 +445,13 @@ def test_a_value_of_rag_that_means_nothing_is_reported() -> None:
 def test_superseded_is_understood_in_a_list_or_with_stray_marks(value: str) -> None:
     document = parse_document(f"---\nlifecycle: {value}\n---\nx\n".encode())
     assert (document.lifecycle, document.warnings) == ("superseded", ())
+
+
+@pytest.mark.parametrize(
+    "value", ['!!int ""', '!!float ""', "!!bool x", "!!timestamp x", "!!int _", "!!binary x"]
+)
+def test_a_tag_that_yaml_trips_over_costs_the_front_matter_alone(value: str) -> None:
+    document = parse_document(f"---\na: {value}\nlifecycle: superseded\n---\n# Body\n".encode())
+    assert document.lifecycle == "superseded"
+    (warning,) = document.warnings
+    assert warning.startswith("front matter does not parse (")

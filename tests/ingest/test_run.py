@@ -6,10 +6,13 @@ from collections.abc import Sequence
 import pytest
 
 from local_rag.corpus.safe_open import FileContent, SafeFolder
+from local_rag.corpus.scan import FileVersion
+from local_rag.corpus.skipped import SkipKind
 from local_rag.errors import CorpusUnavailable, EmbedderAway, EmbedderChanged, IngestRunning
 from local_rag.index.catalog import Catalog
 from local_rag.index.snapshots import Store
 from local_rag.index.vector_index import VectorIndex
+from local_rag.ingest.loader import DocumentLoader
 from local_rag.ingest.snapshot_writer import SnapshotWriter
 from tests.conftest import Corpus, Run
 from tests.fake_ollama import FakeOllama, Refusal
@@ -468,3 +471,29 @@ def test_nothing_that_is_not_the_indexs_own_is_ever_removed_from_the_stores_fold
     assert run().published > published
     assert [path.exists() for path in theirs] == [True] * 4
     assert not left.exists() and not left_pointer.exists()
+
+
+def test_whatever_happens_to_one_file_costs_that_file_alone(
+    corpus: Corpus, ollama: FakeOllama, run: Run, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.write("a.md", "alpha\n")
+    corpus.write("b.md", "beta\n")
+    run()
+    corpus.write("a.md", "alpha two\n")
+    corpus.write("b.md", "beta two\n")
+    corpus.write("c.md", "gamma\n")
+    real = DocumentLoader.read
+
+    def read(self: DocumentLoader, found: FileVersion, data: bytes) -> object:
+        if found.path != "c.md":
+            raise ZeroDivisionError(data.decode())
+        return real(self, found, data)
+
+    monkeypatch.setattr(DocumentLoader, "read", read)
+    report = run()
+    assert [(s.path, s.kind, s.text) for s in report.skipped] == [
+        ("a.md", SkipKind.FAILED, "unexpected failure: ZeroDivisionError"),
+        ("b.md", SkipKind.FAILED, "unexpected failure: ZeroDivisionError"),
+    ]
+    assert (report.new, report.deleted, report.files, report.exit_code) == (1, 0, 3, 1)
+    monkeypatch.undo()
