@@ -261,6 +261,26 @@ def test_an_ingest_without_a_corpus_says_what_to_set_and_touches_nothing(
     assert not (tmp_path / "home" / ".local-rag-mcp" / "store" / "CURRENT").exists()
 
 
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_folder_that_is_gone_is_blamed_on_the_place_where_it_was_set(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    in_file: bool,
+) -> None:
+    config, gone = tmp_path / "config.toml", tmp_path / "gone"
+    config.write_text(f"corpus_dir = ['{gone}']\n" if in_file else "", encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    if not in_file:
+        monkeypatch.setenv("RAG_CORPUS_DIR", str(gone))
+    assert ingest([]) == NOTHING_DONE
+    where = f"corpus_dir in {config}" if in_file else "RAG_CORPUS_DIR"
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: The corpus folder {gone} cannot be read (No such file or directory). "
+        f"Mount the disk, or change {where} to a folder that exists."
+    ]
+
+
 def test_ollamas_own_variable_counts_where_ours_is_not_set(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
