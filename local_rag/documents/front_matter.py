@@ -54,7 +54,25 @@ class TomlHandler(BaseHandler):
         return tomllib.loads(fm)
 
 
-HANDLERS = (YamlHandler(), TomlHandler(), JSONHandler())
+class JsonHandler(JSONHandler):
+    """JSON front matter from a line `{` to a line `}`. The library's own takes each for both."""
+
+    START = re.compile(r"\{$", re.MULTILINE)
+    END = re.compile(r"^\}$", re.MULTILINE)
+
+    def detect(self, text: str) -> bool:
+        """Whether a text may begin with JSON front matter."""
+        return bool(self.START.match(text))
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The block and the body. Raises ValueError if nothing closes the block."""
+        end = self.END.search(text)
+        if end is None:
+            raise ValueError("not closed")
+        return text[: end.end()], text[end.end() :]
+
+
+HANDLERS = (YamlHandler(), TomlHandler(), JsonHandler())
 # libyaml takes ten seconds for 30,000 brackets.
 TOO_DEEP = re.compile(r"(?:[\[{]\s*){50}")
 TOP_KEY = re.compile(r"(?m)^([^\s#\-\[\]{}|>][^:=\n]{0,200}?)[ \t]*:(?=\s|$)")
@@ -103,7 +121,9 @@ def split_front_matter(text: str) -> tuple[dict[str, Any], int, list[str]]:
     first_line = text.count("\n", 0, text.index(block, lead)) + 1
     twice = _repeated_keys(block, first_line) if handler is HANDLERS[0] else []
     if any(key == "rag" for key, _ in twice) and _says_no(block):
-        keys = {key: value for key, value in keys.items() if key.lower() != "rag"} | {"rag": False}
+        keys = {key: value for key, value in keys.items() if str(key).lower() != "rag"} | {
+            "rag": False
+        }
     return keys, len(text) - len(body), [
         f"line {line} repeats the key {key[:40]!r}: {'a no' if key == 'rag' else 'the last'} counts"
         for key, line in twice

@@ -19,7 +19,7 @@ from local_rag.ingest.base_snapshot import BaseSnapshot
 from local_rag.ingest.embedding_cache import EmbeddingCache
 from local_rag.settings import Settings
 from local_rag.text.encoding import NotText
-from local_rag.text.language import guess_language
+from local_rag.text.language import may_be_written_in
 
 log = logging.getLogger(__name__)
 LANGUAGE_SAMPLE = 50  # files
@@ -85,5 +85,5 @@ def is_english(on_disk: Scan, settings: Settings) -> bool:
         read = read_version(roots[version.root], version, settings.max_file_bytes)
         with suppress(NotText):
             if not isinstance(read, SkippedFile):
-                guesses.append(guess_language(parse_document(read[1].data).text))
-    return sum(guess in ("en", "") for guess in guesses) * 2 >= len(guesses)
+                guesses.append(may_be_written_in(parse_document(read[1].data).text, "en"))
+    return sum(guesses) * 2 >= len(guesses)

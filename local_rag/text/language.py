@@ -100,30 +100,14 @@ def guess_language(text: str, candidates: Collection[str] = ()) -> str:
     With `candidates` it is one of those or "". A candidate that is the only one of the text's
     script needs no further evidence.
     """
-    sample = text[:LANGUAGE_SAMPLE_CHARS].lower()
-    letters = sum(map(str.isalpha, sample))
-    for language, script in SCRIPTS:
-        # Kana decides for Japanese even among many Chinese characters.
-        if len(script.findall(sample)) > (0.05 if language == "ja" else 0.3) * max(letters, 1):
-            return language if not candidates or language in candidates else ""
-    cyrillic = len(CYRILLIC.findall(sample)) > 0.3 * max(letters, 1)
-    script_name = "CYRILLIC" if cyrillic else "LATIN"
-    known = [k for k in candidates or _WORDS if SCRIPT_OF.get(k, "LATIN") == script_name]
-    if letters and candidates and len(known) == 1:
-        return known[0]
-    best = _most_stop_words(sample, known)
-    return best or ("ru" if cyrillic and not candidates else "")
+    likeliest = _likeliest_languages(text, frozenset(candidates))
+    return next(iter(likeliest)) if len(likeliest) == 1 else ""
 
 
-def _most_stop_words(sample: str, candidates: Collection[str]) -> str:
-    """The candidate with most of the words; "" if several have as many, or none has enough."""
-    words = Counter(PROSE_WORD.findall(sample))
-    scores = {
-        k: sum(n for word, n in words.items() if word in _WORDS.get(k, ())) for k in candidates
-    }
-    most = max(scores.values(), default=0)
-    best = [language for language, score in scores.items() if score == most]
-    return best[0] if len(best) == 1 and most > LEAST_STOP_WORDS * words.total() else ""
+def may_be_written_in(text: str, language: str) -> bool:
+    """Whether nothing speaks more for another language than for this one."""
+    likeliest = _likeliest_languages(text, frozenset())
+    return not likeliest or language in likeliest
 
 
 def is_foreign(text: str, known: Collection[str]) -> bool:
@@ -132,12 +116,12 @@ def is_foreign(text: str, known: Collection[str]) -> bool:
     It is clear if the script differs, or if the text has two different common words of another
     language and fewer of a known one: "near Lake Como" alone is not Spanish.
     """
-    guess = guess_language(text)
-    if not guess or guess in known:
+    likeliest = _likeliest_languages(text, frozenset())
+    if not likeliest or not likeliest.isdisjoint(known):
         return False
     words = set(PROSE_WORD.findall(text.lower()))
     own = max((len(words & _WORDS.get(language, frozenset())) for language in known), default=0)
-    return guess in SCRIPT_OF or len(words & _WORDS[guess]) > max(own, 1)
+    return any(k in SCRIPT_OF or len(words & _WORDS[k]) > max(own, 1) for k in likeliest)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -155,3 +139,30 @@ def word_language(letter: str, language: str) -> str:
 def is_stop_word(word: str, language: str) -> bool:
     """Whether a lower-case word is a stop word of this language."""
     return word in _WORDS.get(language, ())
+
+
+def _likeliest_languages(text: str, candidates: frozenset[str]) -> frozenset[str]:
+    """The languages that most speaks for: one, or several in a tie, or none."""
+    sample = text[:LANGUAGE_SAMPLE_CHARS].lower()
+    letters = sum(map(str.isalpha, sample))
+    for language, script in SCRIPTS:
+        # Kana decides for Japanese even among many Chinese characters.
+        if len(script.findall(sample)) > (0.05 if language == "ja" else 0.3) * max(letters, 1):
+            return frozenset([language]) & (candidates or {language})
+    cyrillic = len(CYRILLIC.findall(sample)) > 0.3 * max(letters, 1)
+    script_name = "CYRILLIC" if cyrillic else "LATIN"
+    known = frozenset(k for k in candidates or _WORDS if SCRIPT_OF.get(k, "LATIN") == script_name)
+    if letters and candidates and len(known) == 1:
+        return known
+    likeliest = _most_stop_words(sample, known)
+    return likeliest or frozenset(["ru"] if cyrillic and not candidates else [])
+
+
+def _most_stop_words(sample: str, candidates: Collection[str]) -> frozenset[str]:
+    """The candidates with most of the words; none if hardly a word is any candidate's."""
+    words = Counter(PROSE_WORD.findall(sample))
+    scores = {k: sum(words[word] for word in _WORDS.get(k, ())) for k in candidates}
+    most = max(scores.values(), default=0)
+    if most <= LEAST_STOP_WORDS * words.total():
+        return frozenset()
+    return frozenset(language for language, score in scores.items() if score == most)

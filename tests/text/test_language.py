@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_rag.text.language import STOP_WORDS, guess_language, is_foreign
+from local_rag.text.language import STOP_WORDS, guess_language, is_foreign, may_be_written_in
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,14 @@ def test_words_that_two_languages_share_tell_neither() -> None:
 def test_the_order_of_the_candidates_tells_nothing(words: list[str], candidates: list[str]) -> None:
     text = " ".join(words)
     assert guess_language(text, candidates) == guess_language(text, sorted(candidates))
+
+
+def test_a_tie_among_other_languages_is_still_foreign_and_not_english() -> None:
+    assert is_foreign("hvordan er det", {"en"})
+    assert not is_foreign("hvordan er det", {"no"})
+    assert not may_be_written_in("hvordan er det", "en")
+
+
+@pytest.mark.parametrize("text", ["the", "an", "kubectl"])
+def test_a_text_may_be_english_unless_another_language_is_likelier(text: str) -> None:
+    assert may_be_written_in(text, "en")
