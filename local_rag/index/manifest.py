@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -15,6 +15,9 @@ from local_rag.index.checksums import Checksum, checksums_from_json
 
 FORMAT_VERSION = 4  # of a snapshot's files, as ingest writes them
 OLDEST_READ = 3  # what a reader still opens; it had no aliases and no tables of contents
+# Programs of format 4 that know no kinds refuse an entry of `set_aside` with any other key, and a
+# server that has been running since before an update is one. So kinds are kept beside it.
+SET_ASIDE_KEYS = ("root", "path", "reason", "wanted", "secret", "sha256")
 STORED_NAMES = {"identity": "regime", "checksums": "seals"}
 
 
@@ -75,7 +78,7 @@ class IngestReport:
         return cls(
             tuple(map(SkippedFile.from_json, values.get("skipped", ()))),
             values.get("skipped_by_reason", {}),
-            tuple(map(SkippedFile.from_json, values.get("set_aside", ()))),
+            tuple(_set_aside(values)),
             tuple(Remark(**remark) for remark in values.get("failed", ())),
             tuple(Remark(**remark) for remark in values.get("warnings", ())),
             values.get("warned", 0),
@@ -87,12 +90,26 @@ class IngestReport:
         return {
             "skipped": [skipped.to_json() for skipped in self.skipped],
             "skipped_by_reason": dict(self.skipped_by_reason),
-            "set_aside": [skipped.to_json() for skipped in self.set_aside],
+            "set_aside": [_only(skipped, SET_ASIDE_KEYS) for skipped in self.set_aside],
+            "set_aside_kinds": [_only(skipped, ("kind", "detail")) for skipped in self.set_aside],
             "failed": [asdict(remark) for remark in self.failed],
             "warnings": [asdict(remark) for remark in self.warnings],
             "warned": self.warned,
             "warned_by_reason": dict(self.warned_by_reason),
         }
+
+
+def _only(skipped: SkippedFile, keys: Sequence[str]) -> dict[str, Any]:
+    values = skipped.to_json()
+    return {key: values[key] for key in keys}
+
+
+def _set_aside(values: Mapping[str, Any]) -> Iterator[SkippedFile]:
+    """The stored files, each with the kind that is kept beside them, if there is one."""
+    stored: list[dict[str, Any]] = values.get("set_aside", [])
+    kinds: list[dict[str, Any]] = values.get("set_aside_kinds", [{}] * len(stored))
+    for file, kind in zip(stored, kinds, strict=True):
+        yield SkippedFile.from_json(file | kind)
 
 
 @dataclass(frozen=True)

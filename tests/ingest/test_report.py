@@ -239,7 +239,8 @@ def test_a_report_that_knows_no_kinds_is_read(values: dict[str, object], kind: S
     report = IngestReport.from_json({"set_aside": [old]})
     (skipped,) = set_aside(report).values()
     assert (skipped.kind, skipped.text, skipped.sha256) == (kind, old["reason"], "1")
-    assert report.to_json()["set_aside"] == [old | {"kind": kind, "detail": ""}]
+    assert report.to_json()["set_aside"] == [old]
+    assert report.to_json()["set_aside_kinds"] == [{"kind": kind, "detail": ""}]
 
 
 def test_a_report_is_read_as_it_was_kept() -> None:
@@ -250,3 +251,15 @@ def test_a_report_is_read_as_it_was_kept() -> None:
         {"root": "r", "path": "a.pdf", "reason": "damaged: EOF", "wanted": True, "secret": False,
          "sha256": "1", "kind": "failed", "detail": "EOF"}
     ]  # fmt: skip
+
+
+def test_a_program_that_knows_no_kinds_reads_what_is_set_aside() -> None:
+    """It takes each entry's keys for a dataclass's fields, and fails on any other key."""
+    aside = SkippedFile("notes", "key.md", SkipKind.SECRET, "holds a private key", "line 2", "ab")
+    kept = IngestReport(set_aside=(aside,)).to_json()
+    assert kept["set_aside"] == [
+        {"root": "notes", "path": "key.md", "reason": "holds a private key: line 2",
+         "wanted": False, "secret": True, "sha256": "ab"}
+    ]  # fmt: skip
+    (read,) = IngestReport.from_json(kept).set_aside
+    assert (read, read.sha256) == (aside, "ab")
