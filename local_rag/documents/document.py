@@ -74,6 +74,17 @@ def parse_document(data: bytes, kind: Format = MARKDOWN) -> Document:
     return _document(document, keys, warnings)
 
 
+def document_if_readable(data: bytes, kind: Format = MARKDOWN) -> Document | None:
+    """The document, or None if it cannot be read for whatever reason.
+
+    For looks at many files in passing: loading a file says what is wrong with it.
+    """
+    try:
+        return parse_document(data, kind)
+    except Exception:  # noqa: BLE001 - once per file: one odd file costs itself alone
+        return None
+
+
 def document_from_extract(extract: Extract, kind: Format) -> Document:
     """The document that a converter found in a file."""
     parsed = blocks(extract.text, kind.syntax)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
 from local_rag.corpus.scan import Scan, read_version
 from local_rag.corpus.skipped import SkippedFile
-from local_rag.documents.document import parse_document
+from local_rag.documents.document import document_if_readable
 from local_rag.documents.formats.registry import TEXT, format_of
 from local_rag.embedding.canary import CANARY, SAME_EMBEDDER, canary_vector, similarity
 from local_rag.embedding.choice import EmbedderChoice, choose_for_existing, choose_for_new
@@ -18,7 +17,6 @@ from local_rag.index.snapshots import Snapshot
 from local_rag.ingest.base_snapshot import BaseSnapshot
 from local_rag.ingest.embedding_cache import EmbeddingCache
 from local_rag.settings import Settings
-from local_rag.text.encoding import NotText
 from local_rag.text.language import may_be_written_in
 
 log = logging.getLogger(__name__)
@@ -83,7 +81,7 @@ def is_english(on_disk: Scan, settings: Settings) -> bool:
     guesses = []
     for version in islice(texts, 0, None, max(1, len(texts) // LANGUAGE_SAMPLE)):
         read = read_version(roots[version.root], version, settings.max_file_bytes)
-        with suppress(NotText):
-            if not isinstance(read, SkippedFile):
-                guesses.append(may_be_written_in(parse_document(read[1].data).text, "en"))
+        document = None if isinstance(read, SkippedFile) else document_if_readable(read[1].data)
+        if document:
+            guesses.append(may_be_written_in(document.text, "en"))
     return sum(guesses) * 2 >= len(guesses)

@@ -16,7 +16,7 @@ from local_rag.corpus.safe_open import read_inside
 from local_rag.corpus.scan import read_version
 from local_rag.corpus.skipped import SkippedFile
 from local_rag.corpus.walk import FoundFile, WalkScope, walk
-from local_rag.documents.document import parse_document
+from local_rag.documents.document import document_if_readable
 from local_rag.documents.formats.registry import format_of
 from local_rag.errors import PathRefused
 from local_rag.index.catalog import FileRecord
@@ -148,6 +148,7 @@ def _checker(index: OpenIndex, root: Root, max_bytes: int) -> Callable[[FoundFil
             return True
         if kind is None or not kind.front_matter or b"rag" not in read[1].data[:10_000]:
             return False
-        return parse_document(read[1].data, kind).excluded
+        document = document_if_readable(read[1].data, kind)
+        return document is not None and document.excluded
 
     return is_kept_out

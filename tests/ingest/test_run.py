@@ -8,6 +8,7 @@ import pytest
 from local_rag.corpus.safe_open import FileContent, SafeFolder
 from local_rag.corpus.scan import FileVersion
 from local_rag.corpus.skipped import SkipKind
+from local_rag.documents import document
 from local_rag.errors import CorpusUnavailable, EmbedderAway, EmbedderChanged, IngestRunning
 from local_rag.index.catalog import Catalog
 from local_rag.index.snapshots import Store
@@ -497,3 +498,28 @@ def test_whatever_happens_to_one_file_costs_that_file_alone(
     ]
     assert (report.new, report.deleted, report.files, report.exit_code) == (1, 0, 3, 1)
     monkeypatch.undo()
+
+
+def test_a_file_that_cannot_be_read_has_no_say_in_the_choice_of_the_embedder(
+    corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.write("odd.md", "odd\n")
+    corpus.write("fine.md", "The tide table is in the boathouse.\n")
+    stumble(monkeypatch, b"odd\n")
+    report = run()
+    assert (report.embedder, report.files) == ("builtin/all-MiniLM-L6-v2-int8", 1)
+    assert [(s.path, s.text) for s in report.skipped] == [
+        ("odd.md", "unexpected failure: ZeroDivisionError")
+    ]
+
+
+def stumble(monkeypatch: pytest.MonkeyPatch, over: bytes) -> None:
+    """Makes the parser fail on these bytes in a way that nobody planned for."""
+    real = document.decode
+
+    def decode(data: bytes) -> tuple[str, str]:
+        if data == over:
+            raise ZeroDivisionError
+        return real(data)
+
+    monkeypatch.setattr(document, "decode", decode)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from local_rag.documents import document
 from local_rag.settings import PROJECT_DIR
 from local_rag.tools import corpus_status as status
 from local_rag.tools.corpus_status import CorpusChanges, refresh_command
@@ -172,3 +173,17 @@ def test_a_check_that_takes_too_long_is_cut_and_said(
 )
 def test_an_age_is_told_in_words(created: str, said: str) -> None:
     assert said in status.age(created)
+
+
+def test_a_new_file_that_trips_the_parser_costs_the_status_nothing(
+    call: Call, corpus: Corpus, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.write("a.md", "alpha\n")
+    run()
+    corpus.write("odd.md", "rag, and something odd\n")
+
+    def trip(data: bytes, kind: object = None) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(document, "parse_document", trip)
+    assert call("corpus_status")["changes"]["examples"] == ["new: notes:odd.md"]
