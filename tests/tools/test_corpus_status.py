@@ -182,8 +182,8 @@ def test_a_new_file_that_trips_the_parser_costs_the_status_nothing(
     run()
     corpus.write("odd.md", "rag, and something odd\n")
 
-    def trip(data: bytes, kind: object = None) -> None:
+    def trip(data: bytes) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(document, "parse_document", trip)
+    monkeypatch.setattr(document, "decode", trip)
     assert call("corpus_status")["changes"]["examples"] == ["new: notes:odd.md"]
