@@ -23,11 +23,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from local_rag.defaults import DEFAULT_CONFIG, DEFAULT_STORE, EmbedderName
 from local_rag.errors import SettingsError
 
 Secrets = Literal["warn", "skip"]
 PROJECT_DIR = Path(__file__).resolve().parent.parent
-DEFAULT_CONFIG = "~/.local-rag-mcp/config.toml"
 SHOWN_CHARS = 60  # characters of a value that an error quotes
 
 
@@ -49,9 +49,9 @@ class Settings(BaseModel):
         tuple[str, ...],
         Field(description=f"folders, joined with '{os.pathsep}' or, in the file, as a list"),
     ] = ()
-    store_dir: Annotated[Path, Field(description="a folder")] = Path("~/.local-rag-mcp/store")
+    store_dir: Annotated[Path, Field(description="a folder")] = Path(DEFAULT_STORE)
     embedder: Annotated[
-        Literal["auto", "ollama", "builtin", "none"],
+        EmbedderName,
         Field(description="auto, ollama, builtin or none"),
     ] = "auto"
     model: Annotated[

@@ -11,9 +11,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote
 
+from local_rag.defaults import DEFAULT_CONFIG, DEFAULT_STORE, EmbedderName
 from local_rag.errors import BadArgument, IndexUnreadable, RagError
 from local_rag.index.catalog import Catalog, FileRecord
 from local_rag.index.checksums import check_catalog
@@ -21,14 +22,13 @@ from local_rag.index.snapshots import Store
 from local_rag.server.front import Learned
 from local_rag.text.sanitize import one_line
 from local_rag.text.trim import json_size, shorten
-from local_rag.tools.answer_size import ERROR_BYTES, LARGEST_ANSWER_BYTES, TITLE_BYTES
+from local_rag.tools.answer_size import ERROR_BYTES, LARGEST_ANSWER_BYTES, display_title
 
 URI_SCHEME = "corpus://"
 PAGE_RESOURCES = 50  # resources in one answer, of LARGEST_ANSWER_BYTES
 NAME_BYTES = 1_000  # bytes of a resource's name, which is for people; its URI is whole
-DEFAULT_CONFIG, DEFAULT_STORE = "~/.local-rag-mcp/config.toml", "~/.local-rag-mcp/store"
 FREE = {"corpus_dir", "store_dir", "model", "ollama_host"}  # settings of any value
-EITHER = {"embedder": ("auto", "ollama", "builtin", "none")}
+EITHER = {"embedder": get_args(EmbedderName)}  # settings of one of these values
 FRAME_BYTES = 250  # bytes of a list, or of a resource's place and banner, beside what is in it
 
 
@@ -147,7 +147,7 @@ def _resource(file: FileRecord) -> dict[str, Any]:
     return {
         "uri": uri_of(file.root, file.path),
         "name": shorten(one_line(f"{file.root}:{file.path}"), NAME_BYTES),
-        "title": shorten(one_line(file.title or file.path.rpartition("/")[2]), TITLE_BYTES),
+        "title": display_title(file),
         "mimeType": "text/plain",
         "size": file.size,
     }

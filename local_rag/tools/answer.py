@@ -46,11 +46,6 @@ def notice_lines(lines: Sequence[str]) -> list[str]:
     return [shorten(one_line(line), NOTICE_BYTES) for line in lines]
 
 
-def display_title(file: FileRecord) -> str:
-    """A document's title, or its file's name."""
-    return shorten(one_line(file.title or file.path.rpartition("/")[2]), TITLE_BYTES)
-
-
 def lifecycle_fields(file: FileRecord) -> dict[str, str | None]:
     """The extra fields of a superseded document's entry."""
     if file.lifecycle != "superseded":

@@ -5,6 +5,8 @@ Sizes are bytes of JSON, as a client receives them (`text.trim`).
 
 from __future__ import annotations
 
+from local_rag.index.catalog import FileRecord
+from local_rag.text.sanitize import one_line
 from local_rag.text.trim import answer_cost, shorten
 
 HIT_TEXT_BYTES = (
@@ -38,3 +40,8 @@ def shared_room(sizes: list[int], room: int) -> list[int]:
         shares[i] = min(sizes[i], left // (len(sizes) - served))
         left -= shares[i]
     return shares
+
+
+def display_title(file: FileRecord) -> str:
+    """A document's title, or its file's name."""
+    return shorten(one_line(file.title or file.path.rpartition("/")[2]), TITLE_BYTES)

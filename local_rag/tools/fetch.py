@@ -19,13 +19,18 @@ from local_rag.text.trim import answer_cost, fit_prefix, shorten
 from local_rag.tools.answer import (
     LEAST_TEXT,
     Result,
-    display_title,
     lifecycle_fields,
     notice_lines,
     quoted,
     room_for_texts,
 )
-from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES, heading_trail, shared_room
+from local_rag.tools.answer_size import (
+    ANSWER_BYTES,
+    TITLE_BYTES,
+    display_title,
+    heading_trail,
+    shared_room,
+)
 from local_rag.tools.arguments import Arguments, clamped
 from local_rag.tools.tool import Sources, Tool
 

@@ -17,8 +17,8 @@ from local_rag.reading.freshness import State, state_of
 from local_rag.reading.paging import Page, Place, read_page
 from local_rag.text.sanitize import format_call, one_line, safe_text
 from local_rag.text.trim import json_size, shorten
-from local_rag.tools.answer import Result, display_title, lifecycle_fields, notice_lines
-from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
+from local_rag.tools.answer import Result, lifecycle_fields, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES, display_title
 from local_rag.tools.arguments import Arguments, NameArgument, clamped
 from local_rag.tools.tool import Sources, Tool
 

@@ -13,8 +13,8 @@ from local_rag.index.paths import Glob
 from local_rag.search.filters import has_tag, modified, parse_date
 from local_rag.text.sanitize import one_line
 from local_rag.text.trim import json_size
-from local_rag.tools.answer import Result, display_title, lifecycle_fields, notice_lines
-from local_rag.tools.answer_size import ANSWER_BYTES, LARGEST_ANSWER_BYTES
+from local_rag.tools.answer import Result, lifecycle_fields, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, LARGEST_ANSWER_BYTES, display_title
 from local_rag.tools.arguments import Arguments, NameArgument, clamped
 from local_rag.tools.tool import Sources, Tool
 

@@ -9,8 +9,8 @@ from local_rag.reading.find import display_name, find_file
 from local_rag.reading.freshness import is_stale
 from local_rag.text.sanitize import format_call, one_line
 from local_rag.text.trim import json_size, shorten
-from local_rag.tools.answer import Result, display_title, notice_lines
-from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
+from local_rag.tools.answer import Result, notice_lines
+from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES, display_title
 from local_rag.tools.arguments import Arguments, NameArgument
 from local_rag.tools.tool import Sources, Tool
 

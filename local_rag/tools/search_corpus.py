@@ -21,7 +21,6 @@ from local_rag.text.trim import answer_cost, fit_prefix, shorten
 from local_rag.tools.answer import (
     LEAST_TEXT,
     Result,
-    display_title,
     lifecycle_fields,
     notice_lines,
     quoted,
@@ -32,6 +31,7 @@ from local_rag.tools.answer_size import (
     HIT_TEXT_BYTES,
     LARGEST_ANSWER_BYTES,
     TITLE_BYTES,
+    display_title,
     heading_trail,
 )
 from local_rag.tools.arguments import Arguments, NameArgument, clamped
