@@ -47,6 +47,13 @@ class Kept(NamedTuple):
     opens: bool = False
     heard: bool = False
 
+    def may_be_dropped(self, id_: object) -> bool:
+        """Whether it's a request of this id that leaves the SDK's server in the same state."""
+        if self.message is None or self.opens or self.heard:
+            return False
+        own, method = self.message.get("id"), self.message.get("method")
+        return type(own) is type(id_) and own == id_ and method not in (None, "initialize")
+
 
 class Learned(NamedTuple):
     """What the front was taught to list: a page, or why there is none."""
@@ -87,6 +94,7 @@ class Front:
                 self._for_sdk.put(line)
                 return
             kept = self._judged(line, parsed(line))
+            self._drop_cancelled(kept.message)
             if not self._answered(kept):
                 self._kept.append(kept)
             self._begun = True
@@ -182,6 +190,14 @@ class Front:
         if not isinstance(version, str) or not self._is_valid(message, version):
             version = None
         return Kept(line, message, version, opens)
+
+    def _drop_cancelled(self, message: Message | None) -> None:
+        """Forgets a request that its client takes back; the SDK's server might still answer it."""
+        if self._era == "unsure" or message is None or "id" in message:
+            return
+        if message.get("method") == "notifications/cancelled":
+            id_ = (message.get("params") or {}).get("requestId")
+            self._kept = [kept for kept in self._kept if not kept.may_be_dropped(id_)]
 
     def _answered(self, kept: Kept) -> bool:
         """Answers a message if that is certain to be right."""
