@@ -218,9 +218,12 @@ def set_by(name: str) -> str:
 
 
 def variable_of(name: str) -> str | None:
-    """The environment variable that sets a setting, as it is written there; None if none does."""
-    names = {f"RAG_{name}".upper()} | ({name.upper()} if name == "ollama_host" else set())
-    return next((key for key in sorted(os.environ, reverse=True) if key.upper() in names), None)
+    """The environment variable that sets a setting; None if none does.
+
+    Upper case only, as it is read: `rag_corpus_dir` sets nothing, so no error may blame it.
+    """
+    names = [f"RAG_{name.upper()}", *(["OLLAMA_HOST"] if name == "ollama_host" else [])]
+    return next((key for key in names if key in os.environ), None)
 
 
 def _from_file() -> dict[str, Any]:

@@ -281,6 +281,20 @@ def test_a_folder_that_is_gone_is_blamed_on_the_place_where_it_was_set(
     ]
 
 
+def test_a_variable_in_lower_case_sets_nothing_and_is_not_blamed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config, gone = tmp_path / "config.toml", tmp_path / "gone"
+    config.write_text(f"corpus_dir = ['{gone}']\n", encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    monkeypatch.setenv("rag_corpus_dir", str(tmp_path))
+    assert ingest([]) == NOTHING_DONE
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: The corpus folder {gone} cannot be read (No such file or directory). "
+        f"Mount the disk, or change corpus_dir in {config} to a folder that exists."
+    ]
+
+
 def test_ollamas_own_variable_counts_where_ours_is_not_set(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

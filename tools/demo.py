@@ -22,6 +22,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
+from local_rag.cli.exit_codes import NOTHING_DONE
 from local_rag.cli.streams import prepare_streams, say
 from local_rag.errors import OutputLost
 
@@ -106,7 +107,7 @@ def main() -> int:
     STORE.parent.mkdir(exist_ok=True)
     environment = settings()
     ingest = [sys.executable, str(PROJECT / "ingest.py")]
-    if subprocess.run(ingest, env=environment, check=False).returncode == 2:
+    if subprocess.run(ingest, env=environment, check=False).returncode == NOTHING_DONE:
         return 2
     found = anyio.run(ask, environment)
     try:

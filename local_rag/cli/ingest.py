@@ -14,6 +14,7 @@ from dataclasses import asdict
 from local_rag.cli.exit_codes import (
     INGEST,
     INTACT,
+    NO_INDEX,
     NOTHING_DONE,
     PROBLEMS,
     REPORT_LOST,
@@ -24,7 +25,7 @@ from local_rag.cli.log_file import log_to_store
 from local_rag.cli.progress import ProgressDisplay
 from local_rag.cli.streams import say
 from local_rag.cli.summary import outcome, summary
-from local_rag.errors import OutputLost, RagError
+from local_rag.errors import NoIndexYet, OutputLost, RagError
 from local_rag.index.snapshots import Store
 from local_rag.ingest.report import Options, Report
 from local_rag.ingest.run import run_ingest
@@ -77,6 +78,8 @@ def _ingested(options: argparse.Namespace) -> int:
         report = _run(loaded.settings, options)
     except OutputLost:
         raise
+    except NoIndexYet as error:  # only --verify needs one
+        return _failed(str(error), options.json, NO_INDEX)
     except RagError as error:
         return _failed(str(error), options.json)
     except KeyboardInterrupt:
@@ -141,9 +144,9 @@ def make_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _failed(message: str, as_json: bool) -> int:
+def _failed(message: str, as_json: bool, exit_code: int = NOTHING_DONE) -> int:
     if as_json:
         with suppress(OutputLost):  # the line below says more
-            say(json.dumps({"error": message, "exit_code": NOTHING_DONE}, ensure_ascii=False))
+            say(json.dumps({"error": message, "exit_code": exit_code}, ensure_ascii=False))
     _say(f"error: {message}")
-    return NOTHING_DONE
+    return exit_code
