@@ -12,7 +12,8 @@ from local_rag.embedding.ollama import SIZING, OllamaEmbedder
 from local_rag.errors import EmbedderAway
 from local_rag.settings import Settings
 
-QUERY_TIMEOUT = 10.0  # seconds: Ollama loads EmbeddingGemma in 1 to 5
+QUERY_TIMEOUT = 10.0  # seconds without a byte: Ollama loads EmbeddingGemma in 1 to 5
+QUERY_LONGEST = 20.0  # seconds for a whole call
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,21 @@ class EmbedderChoice:
 def make_embedder(kind: str, settings: Settings) -> Embedder | None:
     """The embedder of that kind; None for keyword search only."""
     if kind == "ollama":
-        return OllamaEmbedder(settings.ollama_host, settings.model)
+        cloud = settings.allow_cloud
+        return OllamaEmbedder(settings.ollama_host, settings.model, allow_cloud=cloud)
     return BuiltinEmbedder(settings.builtin_model_dir) if kind == "builtin" else None
 
 
 def query_embedder_for(settings: Settings, identity: EmbedderIdentity) -> Embedder | None:
     """The embedder for questions to an index of `identity`, with waits that suit a person."""
     if identity.kind == "ollama":
-        return OllamaEmbedder(settings.ollama_host, identity.model, read_timeout=QUERY_TIMEOUT)
+        return OllamaEmbedder(
+            settings.ollama_host,
+            identity.model,
+            read_timeout=QUERY_TIMEOUT,
+            longest_call=QUERY_LONGEST,
+            allow_cloud=settings.allow_cloud,
+        )
     return make_embedder(identity.kind, settings)
 
 
