@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from local_rag.embedding.base import Embedder, Sizing
 from local_rag.embedding.builtin import BuiltinEmbedder
 from local_rag.embedding.identity import EmbedderIdentity, identity_notices
-from local_rag.embedding.ollama import SIZING, OllamaEmbedder
+from local_rag.embedding.ollama import (
+    SIZING,
+    OllamaEmbedder,
+    client_host,
+    is_cloud_model,
+    is_loopback,
+)
 from local_rag.errors import EmbedderAway
 from local_rag.settings import Settings
 
+log = logging.getLogger(__name__)
 QUERY_TIMEOUT = 10.0  # seconds without a byte: Ollama loads EmbeddingGemma in 1 to 5
 QUERY_LONGEST = 20.0  # seconds for a whole call
 
 
 @dataclass(frozen=True)
 class EmbedderChoice:
-    """The identity of the index, and its embedder or why that cannot be used now."""
+    """The identity of the index, and its embedder or why that cannot be used now.
+
+    `destination` says where texts go that leave this machine, to be shown before the first does.
+    """
 
     identity: EmbedderIdentity
     embedder: Embedder | None
     sizing: Sizing
     away: str = ""
     notices: tuple[str, ...] = ()
+    destination: str = ""
 
 
 def make_embedder(kind: str, settings: Settings) -> Embedder | None:
@@ -38,6 +50,9 @@ def make_embedder(kind: str, settings: Settings) -> Embedder | None:
 def query_embedder_for(settings: Settings, identity: EmbedderIdentity) -> Embedder | None:
     """The embedder for questions to an index of `identity`, with waits that suit a person."""
     if identity.kind == "ollama":
+        where = destination_of(identity.kind, identity.model, settings.ollama_host)
+        if where:
+            log.warning("questions leave this machine: %s", where)
         return OllamaEmbedder(
             settings.ollama_host,
             identity.model,
@@ -46,6 +61,16 @@ def query_embedder_for(settings: Settings, identity: EmbedderIdentity) -> Embedd
             allow_cloud=settings.allow_cloud,
         )
     return make_embedder(identity.kind, settings)
+
+
+def destination_of(kind: str, model: str, host: str) -> str:
+    """Where texts go that leave this machine; empty if none do."""
+    if kind != "ollama":
+        return ""
+    if is_cloud_model(model):
+        return f"Ollama sends every text to ollama.com, which runs '{model}'."
+    url = client_host(host)
+    return "" if is_loopback(url) else f"Every text is sent to {url}, which is another machine."
 
 
 def choose_for_new(
@@ -76,7 +101,8 @@ def choose_for_new(
         ):
             continue
         notices = identity_notices(identity, settings.model)
-        return EmbedderChoice(identity, embedder, embedder.sizing, notices=notices)
+        where = destination_of(kind, settings.model, settings.ollama_host)
+        return EmbedderChoice(identity, embedder, embedder.sizing, "", notices, where)
     return _keywords_only(settings)
 
 
@@ -100,4 +126,5 @@ def choose_for_existing(settings: Settings, stored: EmbedderIdentity) -> Embedde
     if now != stored:
         why = f"{now.label} is not what the index was built with; run ingest.py --rebuild"
         return EmbedderChoice(stored, None, embedder.sizing, why, notices)
-    return EmbedderChoice(stored, embedder, embedder.sizing, notices=notices)
+    where = destination_of(stored.kind, stored.model, settings.ollama_host)
+    return EmbedderChoice(stored, embedder, embedder.sizing, "", notices, where)
