@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from local_rag.embedding.base import Embedder, Sizing
 from local_rag.embedding.builtin import BuiltinEmbedder
-from local_rag.embedding.identity import EmbedderIdentity, identity_notices
+from local_rag.embedding.identity import EmbedderIdentity, identity_notices, plain_name
 from local_rag.embedding.ollama import (
     SIZING,
     OllamaEmbedder,
@@ -55,12 +55,33 @@ def query_embedder_for(settings: Settings, identity: EmbedderIdentity) -> Embedd
             log.warning("questions leave this machine: %s", where)
         return OllamaEmbedder(
             settings.ollama_host,
-            identity.model,
+            _current_name(settings, identity),
             read_timeout=QUERY_TIMEOUT,
             longest_call=QUERY_LONGEST,
             allow_cloud=settings.allow_cloud,
         )
     return make_embedder(identity.kind, settings)
+
+
+def weights_of(settings: Settings) -> str:
+    """The digest of the model that the settings name; empty if Ollama cannot tell."""
+    try:
+        return OllamaEmbedder(
+            settings.ollama_host,
+            settings.model,
+            read_timeout=QUERY_TIMEOUT,
+            longest_call=QUERY_LONGEST,
+        ).digest()
+    except EmbedderAway:
+        return ""
+
+
+def _current_name(settings: Settings, identity: EmbedderIdentity) -> str:
+    """The model's name in Ollama: the index's own, or the one that it was renamed to."""
+    named = "model" in settings.model_fields_set
+    if not named or plain_name(settings.model) == plain_name(identity.model):
+        return identity.model
+    return settings.model if weights_of(settings) == identity.digest else identity.model
 
 
 def destination_of(kind: str, model: str, host: str) -> str:
@@ -79,38 +100,41 @@ def choose_for_new(
     """The embedder for an index built from scratch, perhaps in place of `previous`.
 
     Raises:
-        EmbedderAway: the one asked for is down, or `auto` would have to fall back from Ollama
-            to something worse.
+        EmbedderAway: the one asked for is down, or `auto` would have to use another one than the
+            index had, or than the model that a person named.
     """
     if settings.embedder == "none":
         return _keywords_only(settings)
+    why: tuple[str, ...] = ()
     kinds = ("ollama", "builtin") if settings.embedder == "auto" else (settings.embedder,)
     for kind in kinds:
         embedder = make_embedder(kind, settings)
         assert embedder is not None
         try:
             identity = embedder.identity
-        except EmbedderAway:
-            if settings.embedder != "auto" or (previous and previous.kind == kind):
+        except EmbedderAway as error:
+            named = kind == "ollama" and "model" in settings.model_fields_set
+            if settings.embedder != "auto" or named or (previous and previous.kind == kind):
                 raise
+            why += (f"Not used: {embedder.name}. {error}",)
             continue
         if (
             settings.embedder == "auto"
             and embedder.languages == frozenset({"en"})
             and not is_english()
         ):
+            why += (f"Not used: {embedder.name}. It knows English only; most documents are not.",)
             continue
-        notices = identity_notices(identity, settings.model)
+        notices = identity_notices(identity, settings.model) + why
         where = destination_of(kind, settings.model, settings.ollama_host)
         return EmbedderChoice(identity, embedder, embedder.sizing, "", notices, where)
-    return _keywords_only(settings)
+    return _keywords_only(settings, why)
 
 
-def _keywords_only(settings: Settings) -> EmbedderChoice:
+def _keywords_only(settings: Settings, why: tuple[str, ...] = ()) -> EmbedderChoice:
     identity = EmbedderIdentity("none")
-    return EmbedderChoice(
-        identity, None, SIZING, notices=identity_notices(identity, settings.model)
-    )
+    notices = identity_notices(identity, settings.model) + why
+    return EmbedderChoice(identity, None, SIZING, notices=notices)
 
 
 def choose_for_existing(settings: Settings, stored: EmbedderIdentity) -> EmbedderChoice:
@@ -123,8 +147,8 @@ def choose_for_existing(settings: Settings, stored: EmbedderIdentity) -> Embedde
         now = embedder.identity
     except EmbedderAway as error:
         return EmbedderChoice(stored, None, embedder.sizing, str(error), notices)
-    if now != stored:
+    if not now.matches(stored):
         why = f"{now.label} is not what the index was built with; run ingest.py --rebuild"
         return EmbedderChoice(stored, None, embedder.sizing, why, notices)
-    where = destination_of(stored.kind, stored.model, settings.ollama_host)
+    where = destination_of(stored.kind, settings.model, settings.ollama_host)
     return EmbedderChoice(stored, embedder, embedder.sizing, "", notices, where)
