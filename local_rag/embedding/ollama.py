@@ -1,8 +1,8 @@
 """EmbeddingGemma through Ollama: prefixes, bounded waits, and its failures told apart.
 
 The prefixes are those of the EmbeddingGemma model card ("Prompt Instructions", tasks Retrieval
-query and document); Ollama adds none itself. A failure that may pass is
-`EmbedderAway`, and the next ingest tries again.
+query and document); Ollama adds none itself. A failure that may pass is `EmbedderAway`, and the
+next ingest tries again.
 """
 
 from __future__ import annotations
@@ -178,8 +178,8 @@ class OllamaEmbedder:
             what = f"Ollama does not run '{self._model}' itself: it sends every text to ollama.com."
             remedy = "Use a local model, or set RAG_ALLOW_CLOUD=1 to allow that."
             raise EmbedderAway(what, remedy)
-        answer = self._call(lambda: self._client.embed(self._model, texts, truncate=False))
-        return checked_vectors(answer.embeddings, len(texts), dimension)
+        response = self._call(lambda: self._client.embed(self._model, texts, truncate=False))
+        return checked_vectors(response.embeddings, len(texts), dimension)
 
     def _call(self, request: Callable[[], T]) -> T:
         try:
