@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The MCP server: answers from the index that ingest.py has built, over stdio, read-only."""
+"""The read-only MCP server over stdio: answers from the index that ingest.py builds."""
 
 from local_rag.server.start import serve
 

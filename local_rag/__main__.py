@@ -1,4 +1,4 @@
-"""The tools at a terminal; see `terminal`."""
+"""Runs the tools at a terminal: `python -m local_rag`; see `cli/query.py`."""
 
 import sys
 

@@ -1,10 +1,10 @@
-"""Every option, from the environment and one TOML file, validated once.
+"""Every setting, from the environment and one TOML file, read and validated once.
 
 Relative paths resolve against the project's folder, never the working directory: MCP clients
-launch the server from anywhere. Leaves out per-document options, which are front matter.
+launch the server from anywhere. Options of a single document are front matter.
 
-The two sources are read here rather than by pydantic-settings: to import that takes 0.1 s of CPU,
-in every run of a scheduler that finds nothing to do and before every handshake.
+Both sources are read without pydantic-settings, whose import costs 0.1 s of CPU: every scheduled
+run that finds nothing to do would pay for it.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from local_rag.errors import SettingsError
 Secrets = Literal["warn", "skip"]
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 DEFAULT_CONFIG = "~/.local-rag-mcp/config.toml"
+SHOWN_CHARS = 60  # characters of a value that an error quotes
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,11 @@ class Root:
 
 
 class Settings(BaseModel):
-    """The options of one run. Environment variables win over the TOML file."""
+    """The settings of one run. Environment variables win over the TOML file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
 
-    # The descriptions go on from "It takes" in the error of a value that is none of these.
+    # Each description completes "It takes ..." in the error about an invalid value.
     corpus_dir: Annotated[
         tuple[str, ...],
         Field(description=f"folders, joined with '{os.pathsep}' or, in the file, as a list"),
@@ -121,10 +122,10 @@ class Settings(BaseModel):
 
     @property
     def roots(self) -> tuple[Root, ...]:
-        """The corpus folders in order, each with a name of its own; none if none is set.
+        """The corpus folders in order, each with its own name; empty if none is set.
 
-        A folder's name is its last path part; folders that share one get a short hash of their
-        path behind it, so that their order in the setting doesn't matter.
+        A folder's name is the last part of its path. Folders with the same name get a short hash
+        of their path appended, so their order in the setting does not matter.
         """
         paths = [Path(os.path.realpath(resolve_path(Path(folder)))) for folder in self.corpus_dir]
         names = Counter(root_name(path) for path in paths)
@@ -134,15 +135,26 @@ class Settings(BaseModel):
         )
 
 
+@dataclass(frozen=True)
+class LoadedSettings:
+    """Settings, with a warning for each key or variable that this version does not know.
+
+    Those are ignored rather than refused, because another version may share the settings.
+    """
+
+    settings: Settings
+    warnings: tuple[str, ...]
+
+
 def resolve_path(path: Path) -> Path:
     """`path` with `~` expanded, relative to the project's folder.
 
     Raises:
-        ValueError: it starts with the home folder of someone who is not known here, or holds a
-            zero byte, as TOML can spell it.
+        ValueError: it starts with the home folder of an unknown user, or contains a zero byte,
+            which TOML can express.
     """
     if "\0" in str(path):
-        raise ValueError("no path holds a zero byte")
+        raise ValueError("a path cannot contain a zero byte")
     try:
         return PROJECT_DIR / path.expanduser()
     except RuntimeError as error:
@@ -165,128 +177,32 @@ def config_file() -> Path:
 
 
 def load_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> Settings:
-    """Reads and checks every option; `changes` come before file and environment.
+    """The settings alone, for callers that show no warnings; see `read_settings`."""
+    return read_settings(changes).settings
+
+
+def read_settings(changes: Mapping[str, Any] = MappingProxyType({})) -> LoadedSettings:
+    """Reads and validates every setting; `changes` override file and environment.
 
     Raises:
-        SettingsError: an option is unknown, malformed or contradicts another.
+        SettingsError: a value is invalid or contradicts another, or the file cannot be read.
     """
     if os.environ.get("RAG_CONFIG") and not config_file().is_file():
         what = f"RAG_CONFIG points to {config_file()}, which is not a file."
-        raise SettingsError(what, "Name a TOML file, or unset RAG_CONFIG.")
+        raise SettingsError(what, "Set it to a TOML file, or unset it.")
+    in_file = _from_file()
+    known = {key: value for key, value in in_file.items() if key in Settings.model_fields}
     try:
-        known = {k: v for k, v in _from_file().items() if k in Settings.model_fields}
         settings = Settings.model_validate(known | _from_environment() | dict(changes))
     except ValidationError as error:
-        raise complaint(error.errors()[0], _takes(), config_file()) from None
-    except UnicodeDecodeError:
-        raise SettingsError(f"{config_file()} is not UTF-8.", "Save it as UTF-8.") from None
-    except ValueError as error:  # tomllib.TOMLDecodeError
-        what = f"{config_file()} is not valid TOML: {error}."
-        raise SettingsError(what, 'A line looks like: corpus_dir = ["~/notes"]') from None
-    check_roots(settings.roots)
-    check_store(settings.store_dir, settings.roots)
-    return settings
-
-
-def _takes() -> dict[str, str]:
-    """What each setting may be, as an error says it."""
-    takes = {name: field.description or "" for name, field in Settings.model_fields.items()}
-    takes["languages"] += f", of these: {', '.join(_known_languages())}"
-    return takes
-
-
-def _known_languages() -> list[str]:
-    from local_rag.text.language import known_languages  # their stop words take a while
-
-    return known_languages()
-
-
-def _from_file() -> dict[str, Any]:
-    try:
-        # Editors on Windows put a mark before UTF-8, which TOML does not know.
-        return tomllib.loads(config_file().read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        what = f"{config_file()} cannot be read ({error.strerror})."
-        raise SettingsError(what, "Make it a readable file, or remove it.") from None
-
-
-def _from_environment() -> dict[str, str]:
-    """The options by name; Ollama's own variable counts where ours is not set."""
-    names = {f"RAG_{name.upper()}": name for name in Settings.model_fields}
-    found = {names[k]: value for k, value in os.environ.items() if k in names}
-    host = os.environ.get("OLLAMA_HOST")
-    return found if host is None else {"ollama_host": host} | found
-
-
-def check_roots(roots: tuple[Root, ...]) -> None:
-    """Refuses a folder named twice or inside another: its documents would have two identities.
-
-    Raises:
-        SettingsError: two of the roots overlap.
-    """
-    where = set_by("corpus_dir", config_file())
-    paths = [root.path for root in roots]
-    for path in paths:
-        if paths.count(path) > 1:
-            raise SettingsError(f"{where} names {path} more than once.", "Name it once.")
-    for inner in paths:
-        for outer in paths:
-            if inner != outer and inner.is_relative_to(outer):
-                what = f"{where} names {inner}, which is inside {outer}."
-                raise SettingsError(what, "Name one of them.")
-
-
-def check_store(store: Path, roots: tuple[Root, ...]) -> None:
-    """Refuses a root that is the store, or among its snapshots: the index would index itself.
-
-    Raises:
-        SettingsError: one of the roots is.
-    """
-    place = Path(os.path.realpath(store))
-    for path in (root.path for root in roots):
-        if path == place or path.is_relative_to(place / "snapshots"):
-            where = set_by("store_dir", config_file())
-            what = (
-                f"{where} is {store}, which {'is' if path == place else 'holds'} the corpus {path}."
-            )
-            raise SettingsError(what, "Give the store a folder of its own.")
-
-
-def unknown_settings() -> list[str]:
-    """A line for each key of the file and each RAG_ variable that means nothing here.
-
-    They are ignored rather than refused: another version of this program may know them.
-    """
-    fields = list(Settings.model_fields)
-    variables = [*(f"RAG_{name.upper()}" for name in fields), "RAG_CONFIG"]
-    found = [f"Unknown setting {key!r} in {config_file()} ignored. {_near(key, fields)}"
-             for key in _keys_of_file() if key not in fields]  # fmt: skip
-    strangers = sorted(n for n in os.environ if n.startswith("RAG_") and n not in variables)
-    return found + [f"Unknown variable {n} ignored. {_near(n, variables)}" for n in strangers]
-
-
-def _keys_of_file() -> list[str]:
-    try:
-        return list(_from_file())
-    except (SettingsError, ValueError):  # load_settings says what is wrong with the file
-        return []
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    """What may have been meant by a name: "Model" and "RAG_MODEL" are near "model"."""
-    written = name if name.startswith("RAG_") and known[0].startswith("RAG_") else _plain(name)
-    near = difflib.get_close_matches(written, known, n=1)
-    return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
-
-
-def _plain(name: str) -> str:
-    return name.lower().removeprefix("rag_")
+        raise _complaint(error.errors()[0]) from None
+    _check_roots(settings.roots)
+    _check_store(settings.store_dir, settings.roots)
+    return LoadedSettings(settings, (*_unknown_keys(in_file), *_unknown_variables()))
 
 
 def require_roots(settings: Settings) -> None:
-    """Refuses settings that name no corpus folder.
+    """Refuses settings without a corpus folder.
 
     Raises:
         SettingsError: none is set.
@@ -297,28 +213,114 @@ def require_roots(settings: Settings) -> None:
         raise SettingsError(what, remedy)
 
 
-SHOWN_CHARS = 60  # characters shown of a value
-
-
-def complaint(fault: Mapping[str, Any], takes: Mapping[str, str], config: Path) -> SettingsError:
-    """The error for one of pydantic's findings; `takes` says what each setting may be."""
-    name = str(fault["loc"][0])
-    variable = variable_of(name)
-    if variable:
-        where, value = variable, os.environ[variable]
-    else:
-        where, value = f"{name} in {config}", fault["input"]
-    said = repr(value) if len(repr(value)) <= SHOWN_CHARS else f"{repr(value)[:SHOWN_CHARS]}..."
-    has = f"has the entry {said}" if len(fault["loc"]) > 1 and not variable else f"is {said}"
-    return SettingsError(f"{where} {has}.", f"It takes {takes[name]}.")
+def set_by(name: str) -> str:
+    """Where a setting is set, as an error names it: its variable, or its key in the file."""
+    return variable_of(name) or f"{name} in {config_file()}"
 
 
 def variable_of(name: str) -> str | None:
-    """The environment variable that sets a setting, as it is written; None if none does."""
+    """The environment variable that sets a setting, as it is written there; None if none does."""
     names = {f"RAG_{name}".upper()} | ({name.upper()} if name == "ollama_host" else set())
     return next((key for key in sorted(os.environ, reverse=True) if key.upper() in names), None)
 
 
-def set_by(name: str, config: Path | None = None) -> str:
-    """Where a setting is set, to be named in an error: its variable, or its key in the file."""
-    return variable_of(name) or f"{name} in {config or config_file()}"
+def _from_file() -> dict[str, Any]:
+    try:
+        # Editors on Windows put a byte order mark before UTF-8, which TOML does not allow.
+        return tomllib.loads(config_file().read_text(encoding="utf-8-sig"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        what = f"{config_file()} cannot be read ({error.strerror})."
+        raise SettingsError(what, "Make it a readable file, or remove it.") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{config_file()} is not UTF-8.", "Save it as UTF-8.") from None
+    except ValueError as error:  # TOMLDecodeError, or an integer of thousands of digits
+        what = f"{config_file()} is not valid TOML: {error}."
+        raise SettingsError(what, 'A line looks like: corpus_dir = ["~/notes"]') from None
+
+
+def _from_environment() -> dict[str, str]:
+    """The settings by name; Ollama's own variable applies where ours is not set."""
+    names = {f"RAG_{name.upper()}": name for name in Settings.model_fields}
+    found = {names[k]: value for k, value in os.environ.items() if k in names}
+    host = os.environ.get("OLLAMA_HOST")
+    return found if host is None else {"ollama_host": host} | found
+
+
+def _complaint(fault: Mapping[str, Any]) -> SettingsError:
+    """The error for one of pydantic's findings: what sets the value, and what it takes."""
+    name = str(fault["loc"][0])
+    variable = variable_of(name)
+    value = os.environ[variable] if variable else fault["input"]
+    said = repr(value) if len(repr(value)) <= SHOWN_CHARS else f"{repr(value)[:SHOWN_CHARS]}..."
+    is_entry = len(fault["loc"]) > 1 and not variable  # one item of a list in the file
+    what = f"{set_by(name)} {'contains' if is_entry else 'is'} {said}."
+    return SettingsError(what, f"It takes {_takes(name)}.")
+
+
+def _takes(name: str) -> str:
+    """What a setting may be."""
+    takes = Settings.model_fields[name].description or ""
+    return f"{takes}, of these: {', '.join(_known_languages())}" if name == "languages" else takes
+
+
+def _known_languages() -> list[str]:
+    from local_rag.text.language import known_languages  # loading their stop words takes a while
+
+    return known_languages()
+
+
+def _check_roots(roots: tuple[Root, ...]) -> None:
+    """Refuses a folder listed twice or inside another: its documents would have two identities.
+
+    Raises:
+        SettingsError: two of the roots overlap.
+    """
+    where = set_by("corpus_dir")
+    paths = [root.path for root in roots]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise SettingsError(f"{where} lists {path} more than once.", "List it once.")
+    for inner in paths:
+        for outer in paths:
+            if inner != outer and inner.is_relative_to(outer):
+                what = f"{where} lists {inner}, which is inside {outer}."
+                raise SettingsError(what, "List only one of them.")
+
+
+def _check_store(store: Path, roots: tuple[Root, ...]) -> None:
+    """Refuses a root that is the store or lies among its snapshots: the index would index itself.
+
+    Raises:
+        SettingsError: one of the roots does.
+    """
+    place = Path(os.path.realpath(store))
+    for path in (root.path for root in roots):
+        if path == place or path.is_relative_to(place / "snapshots"):
+            relation = "is" if path == place else "contains"
+            what = f"{set_by('store_dir')} is {store}, which {relation} the corpus folder {path}."
+            raise SettingsError(what, "Give the store a folder of its own.")
+
+
+def _unknown_keys(in_file: Mapping[str, Any]) -> list[str]:
+    """A warning for each key of the file that is no setting of this version."""
+    fields = list(Settings.model_fields)
+    return [
+        f"Unknown setting {key!r} in {config_file()} ignored. "
+        + _suggestion(key.lower().removeprefix("rag_"), fields)
+        for key in in_file
+        if key not in fields
+    ]
+
+
+def _unknown_variables() -> list[str]:
+    """A warning for each RAG_ variable that is no setting of this version."""
+    known = [*(f"RAG_{name.upper()}" for name in Settings.model_fields), "RAG_CONFIG"]
+    unknown = sorted(key for key in os.environ if key.startswith("RAG_") and key not in known)
+    return [f"Unknown variable {key} ignored. {_suggestion(key, known)}" for key in unknown]
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from local_rag.cli.exit_codes import NOTHING_DONE
-from local_rag.cli.ingest import main
+from local_rag.cli.ingest import main as ingest
+from local_rag.cli.query import main as query
 from local_rag.errors import SettingsError
-from local_rag.settings import PROJECT_DIR, load_settings, unknown_settings, variable_of
+from local_rag.server.app import LazyToolset
+from local_rag.settings import PROJECT_DIR, load_settings, read_settings, variable_of
 
 
 def test_the_defaults_need_no_setting(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_a_bad_value_is_one_line_that_names_it(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("corpus_dir = ['a', 3]", "corpus_dir in FILE has the entry 3. It takes folders, joined"),
+        ("corpus_dir = ['a', 3]", "corpus_dir in FILE contains 3. It takes folders, joined"),
         ("corpus_dir = []", "corpus_dir in FILE is []. It takes folders"),
         ("corpus_dir = ['']", "corpus_dir in FILE is ['']. It takes folders"),
         ("embedder = 3", "embedder in FILE is 3. It takes auto, ollama, builtin or none."),
@@ -113,7 +115,7 @@ def test_a_bad_value_is_one_line_that_names_it(
             r'builtin_model_dir = "\u0000"',
             r"builtin_model_dir in FILE is '\x00'. It takes a folder",
         ),
-        ("corpus_dir = ['/a', '/a']", "corpus_dir in FILE names /a more than once. Name it once."),
+        ("corpus_dir = ['/a', '/a']", "corpus_dir in FILE lists /a more than once. List it once."),
     ],
 )
 def test_a_misspelt_or_broken_file_is_one_line_that_names_it(
@@ -154,11 +156,11 @@ def test_the_host_of_ollama_is_named_by_the_variable_that_sets_it(
 @pytest.mark.parametrize(
     ("folders", "said"),
     [
-        (["", "inner"], "names {0}/inner, which is inside {0}. Name one of them."),
-        (["inner", ""], "names {0}/inner, which is inside {0}. Name one of them."),
-        (["", ""], "names {0} more than once. Name it once."),
-        (["a", "b", "link"], "names {0}/a more than once. Name it once."),
-        (["", "inner", "inner"], "names {0}/inner more than once. Name it once."),
+        (["", "inner"], "lists {0}/inner, which is inside {0}. List only one of them."),
+        (["inner", ""], "lists {0}/inner, which is inside {0}. List only one of them."),
+        (["", ""], "lists {0} more than once. List it once."),
+        (["a", "b", "link"], "lists {0}/a more than once. List it once."),
+        (["", "inner", "inner"], "lists {0}/inner more than once. List it once."),
     ],
 )
 def test_folders_that_overlap_are_refused(
@@ -176,9 +178,9 @@ def test_folders_that_overlap_are_refused(
 @pytest.mark.parametrize(
     ("corpus", "said"),
     [
-        ("store", "is {0}/store, which is the corpus {0}/store."),
-        ("link", "is {0}/store, which is the corpus {0}/store."),
-        ("store/snapshots", "is {0}/store, which holds the corpus {0}/store/snapshots."),
+        ("store", "is {0}/store, which is the corpus folder {0}/store."),
+        ("link", "is {0}/store, which is the corpus folder {0}/store."),
+        ("store/snapshots", "is {0}/store, which contains the corpus folder {0}/store/snapshots."),
     ],
 )
 def test_a_store_that_would_index_itself_is_refused(
@@ -205,9 +207,9 @@ def test_a_corpus_beside_the_index_in_the_stores_folder_is_none_of_its_own(
 
 def test_a_misspelt_variable_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAG_CORPUS", "x")
-    assert unknown_settings() == [
-        "Unknown variable RAG_CORPUS ignored. Did you mean RAG_CORPUS_DIR?"
-    ]
+    assert read_settings().warnings == (
+        "Unknown variable RAG_CORPUS ignored. Did you mean RAG_CORPUS_DIR?",
+    )
 
 
 @pytest.mark.parametrize(
@@ -226,15 +228,30 @@ def test_a_key_that_another_version_may_know_is_ignored_and_said(
     config = tmp_path / "config.toml"
     config.write_text(f"{key} = 'x'\nembedder = 'none'\n", encoding="utf-8")
     monkeypatch.setenv("RAG_CONFIG", str(config))
-    assert load_settings().embedder == "none"
-    (line,) = unknown_settings()
+    loaded = read_settings()
+    assert loaded.settings.embedder == "none"
+    (line,) = loaded.warnings
     assert line.startswith(f"Unknown setting {key!r} in {config} ignored. {hint}")
+
+
+def test_every_program_tells_what_it_ignores(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("RAG_MODLE", "x")
+    said = "Unknown variable RAG_MODLE ignored. Did you mean RAG_MODEL?"
+    for command in (ingest, query):
+        command(["--verify"] if command is ingest else ["status"])
+        assert capsys.readouterr().err.splitlines()[0] == f"warning: {said}"
+    LazyToolset()().close()
+    assert caplog.messages == [said]
 
 
 def test_an_ingest_without_a_corpus_says_what_to_set_and_touches_nothing(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert main([]) == NOTHING_DONE
+    assert ingest([]) == NOTHING_DONE
     said = capsys.readouterr().err.splitlines()[-1]
     config = tmp_path / "home" / ".local-rag-mcp" / "config.toml"
     assert said == (
@@ -242,6 +259,26 @@ def test_an_ingest_without_a_corpus_says_what_to_set_and_touches_nothing(
         "To try it first: make demo"
     )
     assert not (tmp_path / "home" / ".local-rag-mcp" / "store" / "CURRENT").exists()
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_a_folder_that_is_gone_is_blamed_on_the_place_where_it_was_set(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    in_file: bool,
+) -> None:
+    config, gone = tmp_path / "config.toml", tmp_path / "gone"
+    config.write_text(f"corpus_dir = ['{gone}']\n" if in_file else "", encoding="utf-8")
+    monkeypatch.setenv("RAG_CONFIG", str(config))
+    if not in_file:
+        monkeypatch.setenv("RAG_CORPUS_DIR", str(gone))
+    assert ingest([]) == NOTHING_DONE
+    where = f"corpus_dir in {config}" if in_file else "RAG_CORPUS_DIR"
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: The corpus folder {gone} cannot be read (No such file or directory). "
+        f"Mount the disk, or change {where} to a folder that exists."
+    ]
 
 
 def test_ollamas_own_variable_counts_where_ours_is_not_set(

@@ -1,1 +1,1 @@
-"""Command-line tools of the project."""
+"""Scripts for people who measure or change this project."""

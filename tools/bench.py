@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what people wait for, each side by side with the least that it could take.
+"""Times what people wait for, side by side with the least that it could take.
 
 ingest     a run in which nothing has changed, against reading and hashing the same files
 handshake  the server's answer to `initialize`, against a minimal server of the SDK
-search     answers of a real server over the same documents, with nothing to compare
+search     answers of a real server over the same documents, without a baseline
 
-The two sides take turns in one run, each in a process of its own; ratios are of neighbours, and the
-median of them counts. CPU time (of a process and what it starts) hardly depends on what else runs.
+The two sides take turns, each in its own process. Each ratio compares neighbouring runs; the result
+is the median ratio. CPU time (of a process and its children) hardly depends on what else runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rich.table import Table
 PROJECT = Path(__file__).resolve().parent.parent
 SUBJECTS = ("ingest", "handshake", "search")
 LAYOUTS = ("flat", "nested", "git")
-WORDS = 400  # different words that the notes are made of
+WORDS = 400  # distinct words in the notes
 BASELINE = """
 import hashlib, os, sys
 for folder, folders, names in os.walk(sys.argv[1]):
@@ -70,7 +70,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Medians in seconds, and the median of the ratios of neighbours."""
+    """Medians in seconds, and the median ratio of neighbouring runs."""
 
     what: str
     ours: Cost
@@ -83,7 +83,7 @@ class Comparison:
 def compare(
     what: str, ours: Callable[[], Cost], least: Callable[[], Cost], runs: int
 ) -> Comparison:
-    """Runs both in turn, after one run of each that isn't counted."""
+    """Runs both in turn, after one uncounted run of each."""
     ours(), least()
     pairs = [(ours(), least()) for _ in range(runs)]
     ratios = tuple(round(a.cpu / b.cpu, 3) for a, b in pairs)
@@ -101,20 +101,20 @@ def _median(costs: Sequence[Cost]) -> Cost:
 
 
 def cost_of(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
-    """What a command takes from its start to its end, with the processes that it starts."""
+    """The cost of a command from start to end, including its child processes."""
     before, start = used(), time.perf_counter()
     subprocess.run(command, env=environment, check=True, capture_output=True)
     return Cost(time.perf_counter() - start, used() - before)
 
 
 def used() -> float:
-    """The CPU time of all processes that have ended."""
+    """The CPU time of all child processes that have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
 def cost_of_hello(command: Sequence[str], environment: Mapping[str, str]) -> Cost:
-    """What a server takes from its start to its answer to `initialize`, and to its end in CPU."""
+    """The cost of a server: wall time until it answers `initialize`, CPU time until it ends."""
     before, start = used(), time.perf_counter()
     with subprocess.Popen(
         command, env=environment, stdin=PIPE, stdout=PIPE, stderr=DEVNULL
@@ -130,8 +130,8 @@ def cost_of_hello(command: Sequence[str], environment: Mapping[str, str]) -> Cos
 
 
 def make_corpus(folder: Path, files: int, layout: str) -> None:
-    """Notes of about 400 bytes: in 100 folders, four levels deep, or committed to git."""
-    chance = random.Random(1)  # noqa: S311 - texts that differ, not secrets
+    """Writes notes of about 400 bytes: in 100 folders, four levels deep, or committed to git."""
+    chance = random.Random(1)  # noqa: S311 - distinct texts, not secrets
     words = ["".join(chance.choices("abcdefghilmnoprstu", k=6)) for _ in range(WORDS)]
     for n in range(files):
         at = f"{n % 10}/{n // 10 % 10}/{n // 100 % 10}/{n % 3}" if layout == "nested" else n % 100
@@ -146,7 +146,7 @@ def make_corpus(folder: Path, files: int, layout: str) -> None:
 
 
 def environment_for(folder: Path, embedder: str) -> dict[str, str]:
-    """The settings of a run over `folder`/notes, and nothing of the person's own."""
+    """The settings of a run over `folder`/notes, without the user's own settings."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("RAG_", "GIT_"))}
     (folder / "config.toml").touch()
     return kept | {
@@ -158,7 +158,7 @@ def environment_for(folder: Path, embedder: str) -> dict[str, str]:
 def bench_ingest(
     folder: Path, layout: str, environment: Mapping[str, str], runs: int
 ) -> Comparison:
-    """A run in which nothing has changed, against reading and hashing."""
+    """Compares a run without changes with reading and hashing."""
     ours = [sys.executable, str(PROJECT / "ingest.py")]
     least = [sys.executable, "-c", BASELINE, str(folder / "notes")]
     sides = (lambda: cost_of(ours, environment)), (lambda: cost_of(least, environment))
@@ -166,7 +166,7 @@ def bench_ingest(
 
 
 def bench_handshake(environment: Mapping[str, str], runs: int) -> Comparison:
-    """The server against a minimal one."""
+    """Compares the server with a minimal one."""
     ours, least = [sys.executable, str(PROJECT / "server.py")], [sys.executable, "-c", MINIMAL]
     hello = cost_of_hello
     sides = (lambda: hello(ours, environment)), (lambda: hello(least, environment))
@@ -176,7 +176,7 @@ def bench_handshake(environment: Mapping[str, str], runs: int) -> Comparison:
 async def bench_search(
     folder: Path, environment: Mapping[str, str], count: int
 ) -> dict[str, float]:
-    """Milliseconds that a server takes to answer a question of three words; the first apart."""
+    """Milliseconds until a server answers a query of three words; the first query separately."""
     server = StdioServerParameters(
         command=sys.executable, args=[str(PROJECT / "server.py")], env=dict(environment)
     )
@@ -197,7 +197,7 @@ async def bench_search(
 
 
 def print_comparisons(comparisons: Sequence[Comparison]) -> None:
-    """The comparisons as a table."""
+    """Prints the comparisons as a table."""
     table = Table(box=None, pad_edge=False)
     for heading in ("what", "wall", "least", "ratio", "CPU", "least", "ratio"):
         table.add_column(heading, justify="left" if heading == "what" else "right")
@@ -213,13 +213,18 @@ def main() -> None:
     """Measures what the command line asks for."""
     plain = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("bench.py", description=__doc__, formatter_class=plain)
-    parser.add_argument("subjects", nargs="*", choices=[[], *SUBJECTS], default=[])
+    parser.add_argument("subjects", nargs="*", choices=[[], *SUBJECTS], default=[],
+                        metavar="SUBJECT", help="what to time; default: all three")  # fmt: skip
     parser.add_argument(
-        "--layout", choices=LAYOUTS, action="append", help="of the notes; all three"
+        "--layout",
+        choices=LAYOUTS,
+        action="append",
+        help="where the notes lie; default: each in turn",
     )
-    parser.add_argument("--files", type=int, default=30_000)
-    parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--embedder", choices=("none", "builtin", "ollama"), default="none")
+    parser.add_argument("--files", type=int, default=30_000, help="number of notes")
+    parser.add_argument("--runs", type=int, default=7, help="number of pairs of runs")
+    parser.add_argument("--embedder", choices=("none", "builtin", "ollama"), default="none",
+                        help="what the index is built with")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     options = parser.parse_args()
     subjects = options.subjects or SUBJECTS

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes local_rag/data/front.json, from which the server answers a client's first messages.
 
-Run it whenever a tool's description or schema, a prompt, the instructions or the SDK has changed.
-`--check` writes nothing; it exits 1 if the file is stale.
+Run it after a change to a tool's description or schema, a prompt, the instructions or the SDK.
+`--check` writes nothing, and exits with 1 if the file is stale.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # when run as a script
 
 from local_rag.server.front import DATA
 from local_rag.server.front_data import as_text, render

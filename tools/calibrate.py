@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Finds below which scores a match is weak, for this corpus and embedder, and keeps it.
+"""Measures the scores below which a match is weak in your documents, and stores them.
 
-Asks questions that hardly any corpus answers and looks how well its best hits seem to fit. The
-threshold is their median and four robust standard deviations (1.4826 times the median absolute
-deviation, which is the standard deviation of a normal distribution; Rousseeuw and Croux 1993): up
-to half of the questions may be about the corpus after all.
+It asks questions that hardly any corpus answers, and takes the scores of their best hits. The
+threshold is the median of these plus four robust standard deviations: 1.4826 times the median
+absolute deviation, which estimates the standard deviation of a normal distribution (Rousseeuw and
+Croux 1993). So it holds even if up to half of the questions are about the corpus after all.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from local_rag.settings import load_settings
 
 SIGMAS = 4.0
 NORMAL = 1.4826
-# Outside of these a measurement says more about the questions than about the corpus.
+# Beyond these bounds, a measurement says more about the questions than about the corpus.
 COSINES = (0.2, 0.4)
 COVERAGES = (0.4, 0.8)
 QUESTIONS = {
@@ -114,31 +114,31 @@ QUESTIONS = {
 
 
 def threshold(values: Sequence[float], bounds: tuple[float, float]) -> float:
-    """The median and `SIGMAS` robust standard deviations of `values`, kept within `bounds`."""
+    """The median of `values` plus `SIGMAS` robust standard deviations, clamped to `bounds`."""
     middle = statistics.median(values)
     deviation = NORMAL * statistics.median(abs(value - middle) for value in values)
     return round(min(max(middle + SIGMAS * deviation, bounds[0]), bounds[1]), 3)
 
 
 def main_language(index: OpenIndex) -> str:
-    """The language of most files that there are questions in; English by default."""
+    """The most common language of the files for which there are questions; else English."""
     sql = "SELECT language, count(*) FROM files GROUP BY language ORDER BY count(*) DESC"
     languages = [row[0] for row in index.catalog.rows(sql)]
     return next((language for language in languages if language in QUESTIONS), "en")
 
 
 def measure(index: OpenIndex, embedder: QueryEmbedder) -> Thresholds:
-    """Thresholds from the best cosine and coverage that each question finds.
+    """The thresholds, from the best cosine and coverage that each question finds.
 
     Raises:
-        RagError: the embedder is away, so that nothing can be measured.
+        RagError: the embedder is down, so nothing can be measured.
     """
     cosines, coverages = [], []
     manifest = index.snapshot.manifest
     default = DEFAULTS[manifest.identity.kind]
     for question in QUESTIONS[main_language(index)]:
         if manifest.identity.dimension:
-            embedder.vector(question, manifest.identity, manifest.reference)  # raises if away
+            embedder.vector(question, manifest.identity, manifest.reference)  # raises if it is down
         hits = search(index, embedder, Query(question, 10), default).hits
         cosines.append(max((hit.cosine or 0.0 for hit in hits), default=0.0))
         coverages.append(max((hit.coverage for hit in hits), default=0.0))
@@ -149,15 +149,15 @@ def measure(index: OpenIndex, embedder: QueryEmbedder) -> Thresholds:
 
 
 def keep_thresholds(store: Path, identity: EmbedderIdentity, thresholds: Thresholds) -> None:
-    """Writes measured thresholds beside the index, in one step."""
+    """Writes the thresholds beside the index, atomically."""
     text = json.dumps(asdict(thresholds) | {"regime": identity.id}, indent=1)
     replace_private(store / FILE, text + "\n")
 
 
 def main() -> int:
-    """Measures the live index and keeps the thresholds beside it."""
-    about = "Measures below which scores a match in your documents is weak, and keeps that."
-    argparse.ArgumentParser(description=about).parse_args()
+    """Measures the live index and stores the thresholds; returns the exit code."""
+    about = "Measures the scores below which a match is weak in your documents, and stores them."
+    argparse.ArgumentParser("calibrate.py", description=about).parse_args()
     try:
         settings = load_settings()
         live = LiveIndex(Store(settings.store_dir))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Asks the index of the settings everything, and looks whether its answers keep what they promise.
+"""Asks the configured index everything, and checks every answer.
 
-No answer of any tool may be over its cap, and the calls that answers spell out must give every
-document, outline and list as a whole. Ends with a table of what answers take: bytes, tokens and
-time. Exit codes: 0 all is well, 1 something is not, and is named, 2 nothing could be asked or told.
+No answer may exceed its size limit, and the suggested follow-up calls must add up to every
+document, outline and list. Prints a table of what answers take: bytes, tokens and time. Exit codes:
+0 all answers are right; 1 some are wrong, and are named; 2 the index could not be asked, or the
+output could not be printed.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ EXPRESSIONS = (".*", r"\w+", r"(a+)+$", "^$", ".")
 
 @dataclass(frozen=True)
 class Asked:
-    """One call, what its answer took, and how long."""
+    """One call, and the size and time of its answer."""
 
     call: str
     bytes: int
@@ -56,7 +57,7 @@ class Asked:
 
 @dataclass
 class Findings:
-    """Calls by tool, and what was wrong."""
+    """The calls by tool, and what was wrong."""
 
     asked: dict[str, list[Asked]] = field(default_factory=lambda: defaultdict(list))
     wrong: list[str] = field(default_factory=list)
@@ -65,14 +66,14 @@ class Findings:
 
 
 class Asker:
-    """Makes calls as a client does, and looks at the size of each answer."""
+    """Makes calls as a client does, and checks the size of each answer."""
 
     def __init__(self, tools: Toolset, tokens_of: Callable[[str], int]) -> None:
         self.tools, self.found = tools, Findings()
         self._tokens_of = tokens_of
 
     def __call__(self, name: str, cap: int = ANSWER_BYTES, **arguments: Any) -> dict[str, Any]:
-        """The structured answer; an error is a finding, unless it is about a pattern."""
+        """The structured answer; an error is recorded as wrong."""
         call, began = f"{name}({arguments})"[:200], time.perf_counter()
         answer = self.tools.call(name, arguments)
         seconds = time.perf_counter() - began
@@ -84,7 +85,7 @@ class Asker:
         return structured
 
     def resource(self, method: str, cap: int, ask: Callable[[], types.Result]) -> dict[str, Any]:
-        """The same for what is beside the tools."""
+        """The same for a request other than a tool call."""
         began = time.perf_counter()
         answer: dict[str, Any] = ask().model_dump(mode="json", by_alias=True, exclude_none=True)
         self._count(method, method, [answer], cap, time.perf_counter() - began)
@@ -98,7 +99,7 @@ class Asker:
             self.found.wrong.append(f"{call}: {most} bytes, over {cap}")
 
     def follow(self, page: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """A page and all that follow by the calls that each spells out."""
+        """A page, and all pages that its follow-up calls return."""
         while True:
             yield page
             if not page.get("next_call"):
@@ -134,7 +135,7 @@ def _compare(found: Findings, name: str, text: str, indexed: str) -> None:
 
 
 def _on_disk(file: FileRecord) -> str | None:
-    """A file's bytes as UTF-8, without what `safe_text` strips; None for another encoding."""
+    """A file's bytes as UTF-8, without what `safe_text` removes; None for another encoding."""
     try:
         return safe_text(Path(file.location).read_bytes().decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError):
@@ -142,7 +143,7 @@ def _on_disk(file: FileRecord) -> str | None:
 
 
 def check_lists(ask: Asker, index: OpenIndex) -> None:
-    """Follows lists of files and of resources to their ends."""
+    """Follows the lists of files and resources to their ends."""
     count = index.snapshot.manifest.files
     for limit, cap in ((40, ANSWER_BYTES), (HUGE, LARGEST_ANSWER_BYTES)):
         for sort in ("path", "modified", "size", "title"):
@@ -169,7 +170,7 @@ def check_lists(ask: Asker, index: OpenIndex) -> None:
 
 
 def check_searches(ask: Asker, queries: list[str]) -> None:
-    """Searches, fetches all that is found with its neighbours, and greps for what is everywhere."""
+    """Searches, fetches all hits with their neighbours, and greps for patterns found everywhere."""
     for query in queries:
         hits = ask("search_corpus", query=query).get("hits", [])
         everything = ask(
@@ -194,14 +195,14 @@ def check_searches(ask: Asker, queries: list[str]) -> None:
 
 
 def queries_of(index: OpenIndex, most: int) -> list[str]:
-    """Titles and headings of documents from all over the index."""
+    """Titles of documents from all over the index."""
     files = index.catalog.files()
     step = max(1, len(files) // max(1, most))
     return [file.title or file.path for file in files[::step]][:most]
 
 
 def show(found: Findings) -> None:
-    """Prints the table, the slowest calls, and what is wrong."""
+    """Prints the table, the slowest calls and what is wrong."""
     say(f"{found.whole} documents whole by their pages, {found.as_on_disk} as on disk, in UTF-8")
     head = ("calls", "bytes median", "max", "tokens median", "max", "s median", "max")
     say(f"{'':16}" + "".join(f"{name:>14}" for name in head))
@@ -221,10 +222,12 @@ def show(found: Findings) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Runs all checks; 2 if there is no index to ask or nobody to tell."""
+    """Runs all checks; returns the exit code."""
     parser = argparse.ArgumentParser("check_answers.py", description=__doc__)
-    parser.add_argument("--tokenizer", help="a tokenizer.json; without it 4 bytes are one token")
-    parser.add_argument("--queries", type=int, default=60, help="how many titles to search for")
+    parser.add_argument(
+        "--tokenizer", help="a tokenizer.json; without it, 4 bytes count as a token"
+    )
+    parser.add_argument("--queries", type=int, default=60, help="number of titles to search for")
     options = parser.parse_args(arguments)
     counter = Tokenizer.from_file(options.tokenizer) if options.tokenizer else None
 
@@ -243,7 +246,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def check(tokens_of: Callable[[str], int], queries: int) -> Findings:
-    """Asks the index of the settings everything."""
+    """Asks the configured index everything."""
     with closing(open_toolset(load_settings())) as tools, tools.live.use() as index:
         ask = Asker(tools, tokens_of)
         check_documents(ask, index)

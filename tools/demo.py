@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The whole product in a minute: ingest the sample corpus, ask a real server three questions.
+"""The whole product in a minute: indexes the sample corpus and asks a real server three questions.
 
-Uses a store of its own in .demo/, never the person's. Ends with the lines that register the
-server with Claude Code and Codex.
+It uses its own store in .demo/, never the user's. It ends with the lines that register the server
+with Claude Code and Codex.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ QUESTIONS = {
 
 
 def settings() -> dict[str, str]:
-    """The environment of a demo run: the sample corpus, the demo's store, nothing else of RAG_*."""
+    """The environment of a demo: the sample corpus, the demo's store, no other RAG_ variable."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("RAG_") or k == "RAG_EMBEDDER"}
     corpus = str(PROJECT / "sample-corpus")
     nothing = str(PROJECT / ".demo" / "no-settings.toml")
@@ -44,7 +44,7 @@ def settings() -> dict[str, str]:
 
 
 async def ask(environment: dict[str, str]) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """Asks the questions over stdio, as a client would; the hits of each."""
+    """Asks the questions over stdio, as a client would; returns the hits of each."""
     server = StdioServerParameters(
         command=sys.executable, args=[str(PROJECT / "server.py")], env=environment
     )
@@ -57,7 +57,7 @@ async def ask(environment: dict[str, str]) -> dict[str, Sequence[Mapping[str, An
 
 
 def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
-    """Prints the hits of each question and counts the right first ones."""
+    """Prints the hits of each question; returns how many first hits are right."""
     right = 0
     for question, hits in found.items():
         say(f"\n? {question}")
@@ -69,21 +69,23 @@ def show(found: Mapping[str, Sequence[Mapping[str, Any]]]) -> int:
 
 
 def registration() -> str:
-    """The lines that register the server, with this folder's paths filled in.
+    """The lines that register the server, with the paths of this folder.
 
-    TOML's quotes of one kind take a Windows path as it is.
+    A literal string of TOML, in single quotes, takes a Windows path as it is.
     """
     python, server = Path(sys.executable), PROJECT / "server.py"
     return f"""
-To use it on your own documents, name their folders in ~/.local-rag-mcp/config.toml:
+To use it on your own documents:
+
+1. List their folders in ~/.local-rag-mcp/config.toml:
 
   corpus_dir = ["~/notes"]
 
-index them, and again when they change, such as from cron:
+2. Index them, now and whenever they change, for example from cron:
 
   "{python}" "{PROJECT / "ingest.py"}"
 
-and register the server.
+3. Register the server.
 
 Claude Code:
   claude mcp add --scope user local-rag -- "{python}" "{server}"
@@ -97,9 +99,9 @@ Codex (~/.codex/config.toml):
 
 
 def main() -> int:
-    """Runs the demo; 0 if every question found its document first, 2 if it could not be told."""
+    """Runs the demo; returns 0 if every first hit is right, 1 if not, 2 if it could not be run."""
     about = "Indexes the sample corpus into a store of its own, and asks a server three questions."
-    argparse.ArgumentParser(description=about).parse_args()
+    argparse.ArgumentParser("demo.py", description=about).parse_args()
     shutil.rmtree(STORE, ignore_errors=True)
     STORE.parent.mkdir(exist_ok=True)
     environment = settings()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures search on a labelled set (see tools/labelled.py), in every mode.
 
-Each query ranks the documents, each by its best chunk. Prints nDCG@10, recall and MRR with 95%
-bootstrap intervals; with --compare, what changed between two runs and which queries moved.
+Each query ranks documents by their best chunks. Prints nDCG@10, recall and MRR with 95% bootstrap
+intervals; with --compare, the differences between two runs and the queries that moved most.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from tools.labelled import MEASURES, LabelledSet, Values, interval, load_set, me
 
 MAIN = "nDCG@10"
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
-DEPTH = 100  # chunks asked of each arm
+DEPTH = 100  # chunks requested from each arm
 KEPT = 10  # documents of each ranking written to the JSON file
-MOVED = 15  # queries shown that moved most
-WIDTH = 140  # of a table that is no terminal's
+MOVED = 15  # queries to show of those that moved most
+WIDTH = 140  # of a table that is not printed to a terminal
 
 
 def rank_documents(
     index: OpenIndex, embedder: QueryEmbedder, query: str, mode: Mode, depth: int = DEPTH
 ) -> list[str]:
-    """The paths of the documents of each arm's best `depth` chunks, each by its first.
+    """The paths of the documents of each arm's best `depth` chunks, in the order of their best.
 
-    A query that the embedder has no vector for is answered as search answers it: by keywords
-    alone in hybrid mode, by nothing in semantic mode.
+    A query without a vector is treated as search does: keywords alone in hybrid mode, nothing in
+    semantic mode.
 
     Raises:
         RagError: an arm that the mode needs cannot be searched.
@@ -78,7 +78,7 @@ def _ranking(
 def _cosines(
     index: OpenIndex, embedder: QueryEmbedder, query: str, depth: int, scope: Selection
 ) -> dict[str, float] | None:
-    """The nearest chunks; None where the embedder refuses the query."""
+    """The nearest chunks; None if the embedder refuses the query."""
     try:
         vector = query_vector(index, embedder, query)
     except TextRejected:
@@ -96,7 +96,7 @@ def shown(values: Sequence[float], *, signed: bool = False) -> str:
 
 
 def settings_for(labels: LabelledSet, embedder: str, store: Path) -> Settings:
-    """The environment's settings, but for this set's documents and this store."""
+    """The user's settings, with this set's documents, this embedder and this store."""
     documents = (str((labels.folder / "docs").resolve()),)
     return load_settings(
         {"corpus_dir": documents, "store_dir": store.resolve(), "embedder": embedder}
@@ -105,7 +105,7 @@ def settings_for(labels: LabelledSet, embedder: str, store: Path) -> Settings:
 
 @contextmanager
 def indexed(settings: Settings) -> Iterator[tuple[OpenIndex, QueryEmbedder]]:
-    """The settings' documents, indexed as they are now, and what embeds questions about them."""
+    """The up-to-date index of the configured documents, and the embedder of its queries."""
     with ProgressDisplay() as progress:
         run_ingest(settings, Options(), progress)
     embedder = QueryEmbedder(lambda identity: query_embedder_for(settings, identity))
@@ -116,7 +116,7 @@ def indexed(settings: Settings) -> Iterator[tuple[OpenIndex, QueryEmbedder]]:
 def evaluate(
     labels: LabelledSet, settings: Settings, modes: Sequence[Mode], console: Console
 ) -> dict[str, Any]:
-    """Brings the store up to date and measures; the result as JSON holds it."""
+    """Brings the store up to date and measures; returns the result as JSON stores it."""
     with indexed(settings) as (index, embedder):
         missing = labels.answers - {file.path for file in index.catalog.files()}
         if missing:
@@ -154,7 +154,7 @@ def _ranked(
 
 
 def print_result(result: Mapping[str, Any], console: Console) -> None:
-    """A row for each mode, and the paired difference of each two modes."""
+    """Prints a row for each mode, and the paired difference of each pair of modes."""
     title = f"{result['set']}: {len(result['queries'])} queries, {result['chunks']} chunks"
     table = Table("mode", *MEASURES, "ms a query", title=f"{title}, {result['embedder']}")
     for mode, found in result["modes"].items():
@@ -176,7 +176,7 @@ def _gains(before: Values, after: Values, name: str) -> list[float]:
 
 
 def print_comparison(before: Mapping[str, Any], after: Mapping[str, Any], console: Console) -> None:
-    """For each mode that both runs have: the paired differences and the queries that moved most."""
+    """Prints, for each mode in both runs, the paired differences and the most moved queries."""
     for mode in (mode for mode in before["modes"] if mode in after["modes"]):
         old, new = before["modes"][mode], after["modes"][mode]
         table = Table("measure", "before", "after", "difference", title=f"{before['set']}, {mode}")
@@ -203,34 +203,50 @@ def _moved(
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("evaluate.py", description=__doc__)
-    parser.add_argument("folder", type=Path, nargs="?", help="a labelled set")
-    parser.add_argument("--embedder", default="auto", choices=["auto", "ollama", "builtin", "none"])
-    parser.add_argument("--mode", default="", help=f"of {','.join(MODES)}; else all there can be")
-    parser.add_argument("--json", type=Path, metavar="OUT", help="write per-query values here")
-    parser.add_argument("--store", type=Path, metavar="DIR", help="keep the index here, for reuse")
-    parser.add_argument("--limit-queries", type=int, metavar="N", help="take the first N alone")
-    parser.add_argument("--compare", type=Path, nargs=2, metavar=("A.json", "B.json"))
+    parser.add_argument("folder", type=Path, nargs="?", help="the folder of a labelled set")
+    parser.add_argument("--embedder", default="auto", choices=["auto", "ollama", "builtin", "none"],
+                        help="what to embed with")  # fmt: skip
+    parser.add_argument(
+        "--mode",
+        default="",
+        help=f"one or more of {','.join(MODES)}; default: all that the index allows",
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="OUT", help="write the values of each query to this file"
+    )
+    parser.add_argument(
+        "--store", type=Path, metavar="DIR", help="keep the index in this folder, for reuse"
+    )
+    parser.add_argument(
+        "--limit-queries", type=int, metavar="N", help="use only the first N queries"
+    )
+    parser.add_argument("--compare", type=Path, nargs=2, metavar=("A.json", "B.json"),
+                        help="compare two files that --json wrote")  # fmt: skip
     options = parser.parse_args(arguments)
     options.mode = [mode for mode in options.mode.split(",") if mode]
     if unknown := [mode for mode in options.mode if mode not in MODES]:
-        parser.error(f"--mode: {unknown[0]} is none of {', '.join(MODES)}")
+        parser.error(f"--mode: {unknown[0]} is not one of {', '.join(MODES)}")
     if not options.compare and not options.folder:
-        parser.error("name a folder, or two files with --compare")
+        parser.error("give a folder, or two files with --compare")
     return options
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measures or compares; 2 if the documents could not be read, indexed or searched."""
+    """Measures or compares; returns 2 if the documents could not be read, indexed or searched."""
     options = _parse(arguments)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if options.compare:
         try:
             before, after = (json.loads(path.read_text("utf-8")) for path in options.compare)
         except (OSError, ValueError) as error:
-            console.print(f"error: no run to compare: {error}", markup=False, soft_wrap=True)
+            console.print(
+                f"error: cannot read a run to compare: {error}", markup=False, soft_wrap=True
+            )
             return 2
         if before["set"] != after["set"]:
-            console.print(f"error: {before['set']} and {after['set']} are two sets", markup=False)
+            console.print(
+                f"error: the runs are of two sets: {before['set']}, {after['set']}", markup=False
+            )
             return 2
         print_comparison(before, after, console)
         return 0

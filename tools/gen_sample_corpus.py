@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes sample-corpus/: six documents of a fictional platform team, with every front-matter key.
 
-A test checks that the committed files are what this writes. Nobody and nothing in them is real.
+A test checks that the committed files equal what this writes. All people and things are invented.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ HANDBOOK = (
 
 
 def documents() -> dict[str, str]:
-    """The corpus: each file's path and text."""
+    """The corpus as the path and text of each file."""
     sections = "".join(
         f"\n## {title}\n\n{textwrap.fill(text, 98, break_on_hyphens=False)}\n"
         for title, text in HANDBOOK
@@ -224,10 +224,11 @@ def documents() -> dict[str, str]:
 
 
 def main() -> None:
-    """Writes the corpus into the folder that is named, or into sample-corpus/."""
+    """Writes the corpus into the given folder, or into sample-corpus/."""
     default = Path(__file__).resolve().parent.parent / "sample-corpus"
-    parser = argparse.ArgumentParser(description="Writes the sample corpus into a folder.")
-    parser.add_argument("folder", nargs="?", type=Path, default=default)
+    parser = argparse.ArgumentParser("gen_sample_corpus.py", description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=default,
+                        help="where to write; default: sample-corpus/")  # fmt: skip
     target: Path = parser.parse_args().folder
     for path, text in documents().items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Labelled sets and the measures of retrieval on them.
 
-A set is a folder: docs/, queries.jsonl ({"id", "text"} a line), qrels.tsv (query-id, corpus-id,
-score, with that header; corpus-id is a path under docs/).
+A set is a folder with docs/, queries.jsonl (one {"id", "text"} per line) and qrels.tsv (the columns
+query-id, corpus-id and score, with that header; corpus-id is a path under docs/).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ MEASURES = {"nDCG@10": ir_measures.nDCG @ 10, "recall@5": ir_measures.R @ 5,
 RESAMPLES = 5000
 
 Values = dict[str, dict[str, float]]
-"""For each measure each query's value."""
+"""For each measure, the value of each query."""
 
 
 class NoLabelledSet(RagError):
-    """A file of a labelled set, or of a run over one, is missing or cannot be read."""
+    """A file of a labelled set is missing or cannot be read."""
 
 
 @dataclass(frozen=True)
 class LabelledSet:
-    """A folder of documents, questions about them, and for each the documents that answer it."""
+    """A folder of documents, questions about them, and the documents that answer each."""
 
     folder: Path
     queries: Mapping[str, str]
@@ -45,16 +45,16 @@ class LabelledSet:
 
 
 def load_set(folder: Path, limit: int | None = None) -> LabelledSet:
-    """Reads a set, with its first `limit` labelled queries or all.
+    """Reads a set, with all of its labelled queries or the first `limit`.
 
     Raises:
-        NoLabelledSet: a file of it is missing or cannot be read.
+        NoLabelledSet: one of its files is missing or cannot be read.
     """
     try:
         return _read_set(folder, limit)
     except OSError as error:
-        what = f"{folder} holds no labelled set ({error.filename}: {error.strerror})."
-        raise NoLabelledSet(what, "Name the folder of qrels.tsv, queries.jsonl and docs.") from None
+        what = f"{folder} is not a labelled set ({error.filename}: {error.strerror})."
+        raise NoLabelledSet(what, "Give a folder with qrels.tsv, queries.jsonl and docs.") from None
 
 
 def _read_set(folder: Path, limit: int | None) -> LabelledSet:
@@ -69,7 +69,7 @@ def _read_set(folder: Path, limit: int | None) -> LabelledSet:
 
 
 def measure(labels: LabelledSet, rankings: Mapping[str, Sequence[str]]) -> Values:
-    """Each measure of each query; 0 where nothing was found."""
+    """Each measure of each query; 0 if nothing was found."""
     run = {
         query: {path: float(-rank) for rank, path in enumerate(paths)}
         for query, paths in rankings.items()
@@ -83,7 +83,7 @@ def measure(labels: LabelledSet, rankings: Mapping[str, Sequence[str]]) -> Value
 
 
 def interval(values: Sequence[float]) -> tuple[float, float, float]:
-    """The mean and its 95% bootstrap interval."""
+    """The mean with its 95% bootstrap interval."""
     mean = float(np.mean(values))
     if len(set(values)) < 2:
         return mean, mean, mean

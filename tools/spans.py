@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures how often a whole answer is in one of the texts that a search returns.
+"""Measures how often one of the texts that a search returns contains a whole answer.
 
-The set is a labelled one (see tools/labelled.py) with a spans.jsonl: {"query", "doc", "text"} a
-line, the exact stretches of a document that answer a query. The yardstick is fixed windows of 200
-tokens (of the built-in embedder) with 35 of overlap, ranked by cosine, the best five. The search
-may show as many bytes for each query as these have.
+It needs a labelled set (see tools/labelled.py) with a spans.jsonl: one {"query", "doc", "text"} per
+line, the exact parts of a document that answer a query. The baseline is the best five of fixed
+windows of 200 tokens (of the built-in embedder) with 35 of overlap, ranked by cosine. For each
+query, the search gets as many bytes as the baseline takes.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from tools.evaluate import indexed, settings_for, shown
 from tools.labelled import LabelledSet, NoLabelledSet, load_set
 
 WINDOW, OVERLAP = 200, 35  # tokens
-TOP = 5  # texts of an answer
+TOP = 5  # texts in an answer
 
 Texts = Mapping[str, Sequence[str]]
-"""For each query the texts that were returned, best first."""
+"""For each query, the returned texts, best first."""
 
 
 def load_spans(labels: LabelledSet) -> dict[str, list[str]]:
-    """The answers to each query of the set, as they are in the documents."""
+    """The answers to each query of the set, exactly as in the documents."""
     spans: dict[str, list[str]] = {query: [] for query in labels.queries}
     try:
         lines = (labels.folder / "spans.jsonl").read_text(encoding="utf-8").splitlines()
     except OSError as error:
         what = f"{error.filename} cannot be read ({error.strerror})."
-        raise NoLabelledSet(what, "Name a labelled set that has it.") from None
+        raise NoLabelledSet(what, "Give a labelled set that has it.") from None
     for span in map(json.loads, filter(None, lines)):
         if span["query"] in spans:
             spans[span["query"]].append(span["text"])
@@ -57,19 +57,19 @@ def load_spans(labels: LabelledSet) -> dict[str, list[str]]:
 
 
 def whole(spans: Sequence[str], texts: Sequence[str]) -> float:
-    """The share of the spans that lie whole in one of the texts."""
+    """The share of the spans that are entirely inside one of the texts."""
     return mean(any(span.strip() in text for text in texts) for span in spans)
 
 
 def windows(text: str, starts: Sequence[int]) -> list[str]:
-    """Fixed windows of `WINDOW` tokens, each sharing `OVERLAP` with the one before."""
+    """Fixed windows of `WINDOW` tokens, each sharing `OVERLAP` with the previous one."""
     ends = [*starts[1:], len(text)]
     firsts = range(0, max(len(starts) - OVERLAP, 1), WINDOW - OVERLAP)
     return [text[starts[i] : ends[min(i + WINDOW, len(starts)) - 1]] for i in firsts if starts]
 
 
 def by_windows(labels: LabelledSet, embedder: Embedder, token_starts: TokenStarts) -> Texts:
-    """The best `TOP` windows of all documents for each query."""
+    """For each query, the best `TOP` windows of all documents."""
     paths = sorted(path for path in (labels.folder / "docs").rglob("*") if path.is_file())
     documents = [path.read_text(encoding="utf-8") for path in paths]
     pieces = [piece for text in documents for piece in windows(text, token_starts(text))]
@@ -85,7 +85,7 @@ def by_windows(labels: LabelledSet, embedder: Embedder, token_starts: TokenStart
 
 
 def by_search(labels: LabelledSet, settings: Settings, rooms: Mapping[str, int]) -> Texts:
-    """What the search shows for each query in so many bytes, in at most `TOP` texts."""
+    """For each query, what the search shows in that many bytes and at most `TOP` texts."""
     found = {}
     with indexed(settings) as (index, embedder):
         thresholds = DEFAULTS[index.snapshot.manifest.identity.kind]
@@ -97,7 +97,7 @@ def by_search(labels: LabelledSet, settings: Settings, rooms: Mapping[str, int])
 
 
 def print_result(spans: Mapping[str, Sequence[str]], found: Mapping[str, Texts]) -> None:
-    """A row for each way to search, and the paired difference of the two."""
+    """Prints a row for each way to search, and their paired difference."""
     table = Table("texts", "all of the answer", "any part of it", "bytes a query")
     shares = {}
     for name, texts in found.items():
@@ -115,11 +115,14 @@ def print_result(spans: Mapping[str, Sequence[str]], found: Mapping[str, Texts])
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measures both; 2 if the documents could not be indexed or searched."""
+    """Measures both; returns 2 if the documents could not be indexed or searched."""
     parser = argparse.ArgumentParser("spans.py", description=__doc__)
     parser.add_argument("folder", type=Path, help="a labelled set with spans.jsonl")
-    parser.add_argument("--embedder", default="ollama", choices=["ollama", "builtin"])
-    parser.add_argument("--store", type=Path, metavar="DIR", help="keep the index here, for reuse")
+    parser.add_argument("--embedder", default="ollama", choices=["ollama", "builtin"],
+                        help="what to embed with")  # fmt: skip
+    parser.add_argument(
+        "--store", type=Path, metavar="DIR", help="keep the index in this folder, for reuse"
+    )
     options = parser.parse_args(arguments)
     try:
         labels = load_set(options.folder)

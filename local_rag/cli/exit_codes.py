@@ -1,11 +1,14 @@
-"""What each exit code of each command means: the one table behind `--help` and the reference."""
+"""What each exit code of each command means.
+
+`--help` is made from this table; a test holds README.md and docs/reference.md to it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-PUBLISHED, ATTENTION, NOTHING_DONE, REPORT_LOST = 0, 1, 2, 3  # of ingest
-INTACT, PROBLEMS, NO_INDEX = 0, 1, 2  # of ingest --verify
+PUBLISHED, ATTENTION, NOTHING_DONE, REPORT_LOST = 0, 1, 2, 3  # of ingest.py
+INTACT, PROBLEMS, NO_INDEX = 0, 1, 2  # of ingest.py --verify
 ANSWERED, NO_MATCH, FAILED = 0, 1, 2  # of python -m local_rag
 
 INGEST = {
@@ -27,5 +30,5 @@ TERMINAL = {
 
 
 def spelled(codes: Mapping[int, str]) -> str:
-    """The codes with their meanings, as one phrase."""
+    """The codes with their meanings, on one line."""
     return "; ".join(f"{code} {meaning}" for code, meaning in codes.items())

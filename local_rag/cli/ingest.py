@@ -1,8 +1,4 @@
-"""The command line of `ingest.py`: arguments, the closing report, the exit code.
-
-Leaves out the work itself (`pipeline`), how far it is (`progress`), and the wording of the report
-(`summary`).
-"""
+"""The command line of `ingest.py`: arguments, the closing report, the exit code."""
 
 from __future__ import annotations
 
@@ -32,7 +28,7 @@ from local_rag.errors import OutputLost, RagError
 from local_rag.index.snapshots import Store
 from local_rag.ingest.report import Options, Report
 from local_rag.ingest.run import run_ingest
-from local_rag.settings import Settings, load_settings, unknown_settings
+from local_rag.settings import Settings, read_settings
 from local_rag.text.sanitize import one_line
 
 log = logging.getLogger(__name__)
@@ -61,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
     shown = logging.StreamHandler()
     shown.setLevel(logging.DEBUG if options.verbose else logging.ERROR)
     logging.basicConfig(level=logging.ERROR, handlers=[shown])
-    if options.verbose:  # our own alone: a Markdown parser logs every rule it tries
+    if options.verbose:  # only our own: a Markdown parser logs every rule it tries
         logging.getLogger("local_rag").setLevel(logging.DEBUG)
     try:
         return _ingested(options)
@@ -73,12 +69,12 @@ def main(arguments: Sequence[str]) -> int:
 def _ingested(options: argparse.Namespace) -> int:
     """Does what the options say, prints the outcome, and returns the exit code."""
     try:
-        settings = load_settings()
-        for line in unknown_settings():
-            _say(f"warning: {line}")
+        loaded = read_settings()
+        for warning in loaded.warnings:
+            _say(f"warning: {warning}")
         if options.verify:
-            return _verified(settings, options.json)
-        report = _run(settings, options)
+            return _verified(loaded.settings, options.json)
+        report = _run(loaded.settings, options)
     except OutputLost:
         raise
     except RagError as error:
@@ -100,7 +96,7 @@ def _show(report: Report, *, verbose: bool) -> None:
     for line in summary(report, verbose=verbose, counts=not on_terminal):
         _say(line)
     if on_terminal:
-        from local_rag.cli.summary import print_table  # rich: a scheduler's runs need none of it
+        from local_rag.cli.summary import print_table  # a scheduled run needs no rich
 
         print_table(report)
     _say(outcome(report))
@@ -121,7 +117,7 @@ def _run(settings: Settings, options: argparse.Namespace) -> Report:
 
 
 def _verified(settings: Settings, as_json: bool) -> int:
-    """Prints what is wrong with the live snapshot."""
+    """Prints what is wrong with the live snapshot, and returns the exit code."""
     from local_rag.index.verify import verify  # opens Chroma
 
     verdict = verify(Store(settings.store_dir))
@@ -138,7 +134,7 @@ def _verified(settings: Settings, as_json: bool) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of its options."""
+    """The parser of the command line."""
     parser = argparse.ArgumentParser("ingest.py", description=ABOUT, epilog=EPILOG)
     for option, text in OPTIONS.items():
         parser.add_argument(option, action="store_true", help=text)

@@ -1,7 +1,7 @@
-"""The log of ingest, in a file of the store that is rotated: what it did, when, and why it failed.
+"""The log of ingest, a rotated file in the store: what each run did, when, and why it failed.
 
-Nothing of the documents' content gets into it: records name snapshots and counts, and of an
-unexpected error its type and place are kept, not its words, which may quote a document.
+It contains nothing of the documents' content. Records name snapshots and counts; of an unexpected
+error they keep the type and the place, but not the message, which may quote a document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from local_rag.errors import RagError
 from local_rag.ingest.snapshot_writer import make_folder
 
 LOG_FILE = "ingest.log"
-LOG_BYTES = 500_000  # bytes until it is rotated
+LOG_BYTES = 500_000  # rotated at this size
 OLDER_LOGS = 3
 LINE_FORMAT = "%(asctime)s %(process)d %(levelname)s %(message)s"
 ErrorInfo = (
@@ -27,22 +27,22 @@ ErrorInfo = (
 
 
 class _Formatter(logging.Formatter):
-    def formatException(self, ei: ErrorInfo) -> str:  # noqa: N802 - logging's own name
+    def formatException(self, ei: ErrorInfo) -> str:  # noqa: N802 - logging's name
         name = ei[0].__name__ if ei[0] else "?"
         return "".join([*traceback.format_tb(ei[2]), name])
 
 
 class _File(RotatingFileHandler):
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
-        """A log that cannot be written, as on a full disk, must not hide what else is said."""
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        """Ignores a failed write, such as on a full disk: it must not hide the run's messages."""
 
 
 @contextmanager
 def log_to_store(store: Path) -> Iterator[None]:
-    """Writes our own records, from INFO on, to the store's log for as long as the block lasts."""
+    """Writes our own records, from INFO up, to the store's log while the block runs."""
     log = logging.getLogger("local_rag")
     level = log.level
-    with suppress(OSError):  # the lock says what is wrong with the folder
+    with suppress(OSError):  # taking the lock reports what is wrong with the folder
         make_folder(store)
     file = _File(
         store / LOG_FILE, maxBytes=LOG_BYTES, backupCount=OLDER_LOGS, encoding="utf-8", delay=True
@@ -63,5 +63,5 @@ def log_to_store(store: Path) -> Iterator[None]:
     finally:
         log.removeHandler(file)
         log.setLevel(level)
-        with suppress(OSError):  # a full disk again: what is still to be written
+        with suppress(OSError):  # a full disk again: buffered records are lost
             file.close()

@@ -1,7 +1,4 @@
-"""How far an ingest is: a bar on a terminal, a plain line now and then elsewhere. On stderr.
-
-Leaves out the closing report (`summary`).
-"""
+"""The progress of an ingest, on stderr: a bar on a terminal, else a plain line now and then."""
 
 from __future__ import annotations
 
@@ -13,11 +10,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-MANY_FILES = 10  # files from which on plain lines are worth while
+MANY_FILES = 10  # with fewer files, plain lines are not worth printing
 
 
 class ProgressDisplay:
-    """Progress for a person, or for a log."""
+    """Shows progress to a person, or writes it to a log."""
 
     def __init__(self) -> None:
         self._bar = _bar() if sys.stderr.isatty() else None
@@ -41,7 +38,7 @@ class ProgressDisplay:
         print(f"notice: {text}", file=sys.stderr)
 
     def start(self, files: int) -> None:
-        """Shows how many files there are; time is estimated by their number."""
+        """Shows the number of files; the remaining time is estimated from it."""
         self._files, self._since = files, time.monotonic()
         if self._bar and files:
             self._bar.start()
@@ -62,7 +59,7 @@ class ProgressDisplay:
 
 
 def _bar() -> Progress:
-    from rich.console import Console  # a scheduler's runs, which nobody watches, do without
+    from rich.console import Console  # a scheduled run shows no bar and needs no rich
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

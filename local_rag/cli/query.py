@@ -1,6 +1,6 @@
-"""The tools at a terminal: `python -m local_rag search|status|get`. Reads, and writes nothing.
+"""The tools at a terminal: `python -m local_rag search|status|get`. It writes nothing.
 
-Leaves out the work itself: these are the server's own tools, called as it calls them.
+The commands call the server's own tools in the same way.
 """
 
 from __future__ import annotations
@@ -51,31 +51,35 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _called(tool: str, arguments: dict[str, Any]) -> Answer:
-    """One call as the server makes it."""
-    from local_rag.settings import load_settings
+    """Calls a tool as the server does."""
+    from local_rag.settings import read_settings
     from local_rag.tools.toolset import open_toolset
 
     given = {name: value for name, value in arguments.items() if value is not None}
-    with closing(open_toolset(load_settings())) as tools:
+    loaded = read_settings()
+    for warning in loaded.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    with closing(open_toolset(loaded.settings)) as tools:
         return tools.call(tool, given)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """The parser of its commands."""
+    """The parser of the command line."""
     parser = argparse.ArgumentParser("python -m local_rag", description=ABOUT, epilog=EPILOG)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     search = _command(commands, "search", "search_corpus", "search the indexed documents")
-    search.add_argument("query")
+    search.add_argument("query", help="a question, a few words, or an exact name")
     search.add_argument("--limit", type=int, help="maximum number of hits")
-    search.add_argument("--mode", choices=("hybrid", "semantic", "keyword"))
+    search.add_argument("--mode", choices=("hybrid", "semantic", "keyword"),
+                        help="which kinds of search to use; default: hybrid")  # fmt: skip
     search.add_argument("--root", help="only documents in this root")
     search.add_argument("--path", help="only paths matching this glob")
     _command(commands, "status", "corpus_status", "say how fresh the index is")
     get = _command(commands, "get", "get_file", "read an indexed document")
-    get.add_argument("path")
-    get.add_argument("--start-line", type=int)
-    get.add_argument("--end-line", type=int)
-    get.add_argument("--start-column", type=int)
+    get.add_argument("path", help="a path, root:path, or a unique end of a path")
+    get.add_argument("--start-line", type=int, help="first line; default: 1")
+    get.add_argument("--end-line", type=int, help="last line; default: the end of the document")
+    get.add_argument("--start-column", type=int, help="first column of the first line; default: 1")
     return parser
 
 

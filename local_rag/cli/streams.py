@@ -1,6 +1,6 @@
-"""Standard output and error of a command: one that is closed or full is told, and is no traceback.
+"""Standard output and error of a command; one that is closed or full is an error of one line.
 
-Leaves out the server's pipes (`wire`).
+The server's own pipes are in `server/stdin.py` and `server/stdout.py`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from local_rag.errors import OutputLost
 
 
 class _Unfailing(io.FileIO):
-    """A file whose failures to be written are nobody's concern: there is nowhere to tell them."""
+    """A file that ignores failed writes, because there is nowhere left to report them."""
 
     def write(self, data: Any, /) -> int:
-        """Writes, or loses what cannot be written."""
+        """Writes the data, or drops it if that fails."""
         try:
             return super().write(data)
         except OSError:
@@ -25,17 +25,17 @@ class _Unfailing(io.FileIO):
 
 
 def prepare_streams() -> None:
-    """Readies the process's streams; to be called once, before anything is opened or printed.
+    """Prepares the process's streams. Call it once, before anything is opened or printed.
 
-    Documents hold more than a console's code page. A run must not fail because the disk that its
-    progress is logged to is full. A descriptor that was closed must not become a file of the
-    store, where a library's complaint on standard error would be written into it.
+    Documents contain characters that a console's code page lacks. A run must not fail because the
+    disk with the log of its progress is full. A closed descriptor must not be reused for a file of
+    the store: what a library prints to standard error would be written into that file.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")
     if sys.stderr is None or (isinstance(sys.stderr, io.TextIOWrapper) and not sys.stderr.isatty()):
@@ -48,10 +48,10 @@ def prepare_streams() -> None:
 
 
 def say(text: str) -> None:
-    """Prints a line, all of it.
+    """Prints a line to standard output.
 
     Raises:
-        OutputLost: standard output is closed or full. Nothing more is written to it.
+        OutputLost: standard output is closed or full. Nothing further is written to it.
     """
     try:
         if sys.stdout is None:  # it was closed before Python started
@@ -60,12 +60,12 @@ def say(text: str) -> None:
     except (OSError, ValueError) as error:  # ValueError: closed by this program
         _write_no_more()
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        what = f"The answer could not be written to standard output: {why}."
-        raise OutputLost(what, "Write it elsewhere.") from None
+        what = f"Could not write to standard output ({why})."
+        raise OutputLost(what, "Redirect it somewhere with space.") from None
 
 
 def _write_no_more() -> None:
-    """Lets what is buffered go nowhere, or Python would try again at the end and fail again."""
+    """Discards buffered output; otherwise Python would try to write it again at exit, and fail."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 1)
     os.close(nothing)

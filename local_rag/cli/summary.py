@@ -1,4 +1,4 @@
-"""The closing report of an ingest in words: troubles by name, counts by reason, the outcome."""
+"""The closing report of an ingest in words: problems by name, counts by reason, the outcome."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from local_rag.text.sanitize import one_line
 if TYPE_CHECKING:
     from rich.table import Table
 
-MOST_NAMED = 10  # files named for each kind of trouble; --verbose names all
+MOST_NAMED = 10  # files named for each kind of problem; --verbose names all
 
 
 def summary(report: Report, *, verbose: bool = False, counts: bool = True) -> Iterator[str]:
-    """The report as lines for a person, but for its outcome; `counts` adds those by reason."""
+    """The report as lines for a person, without the outcome; `counts` adds counts by reason."""
     limit = None if verbose else MOST_NAMED
     skipped = [(s.root, s.path, s.text) for s in report.skipped if s.wanted]
     secrets = [(s.root, s.path, s.text) for s in report.skipped if s.secret]
@@ -24,9 +24,9 @@ def summary(report: Report, *, verbose: bool = False, counts: bool = True) -> It
     yield from _listed("secret", secrets, limit)
     yield from _listed("warning", [(r.root, r.path, r.text) for r in report.warnings], limit)
     if counts:
-        yield from _counted("skipped in all", report.skipped_by_reason)
+        yield from _counted("skipped in total", report.skipped_by_reason)
         yield from _counted("left out", report.left_out_by_reason)
-        yield from _counted("warned in all", report.warned_by_reason)
+        yield from _counted("warned in total", report.warned_by_reason)
     yield from (f"notice: {notice}" for notice in report.notices)
 
 
@@ -43,7 +43,7 @@ def _counted(label: str, counts: dict[str, int]) -> Iterator[str]:
 
 
 def outcome(report: Report) -> str:
-    """What the run came to, in a line."""
+    """The outcome of the run in one line."""
     changes = ", ".join(
         f"{getattr(report, kind)} {kind}"
         for kind in ("new", "changed", "renamed", "deleted", "unchanged")
@@ -65,7 +65,7 @@ def outcome(report: Report) -> str:
 
 def print_table(report: Report) -> None:
     """Prints the table to stderr."""
-    from rich.console import Console  # a scheduler's runs need none of it
+    from rich.console import Console  # a scheduled run needs no rich
 
     Console(stderr=True).print(table(report))
 
@@ -77,8 +77,8 @@ def table(report: Report) -> Table:
 
     shown = Table(box=None, pad_edge=False)
     shown.add_column("files", justify="right")
-    shown.add_column("what became of them")
-    shown.add_column("why")
+    shown.add_column("outcome")
+    shown.add_column("reason")
     rows = [("indexed", "", report.indexed), ("unchanged", "", report.unchanged),
             ("deleted", "", report.deleted), ("failed", "", len(report.failed))]  # fmt: skip
     for name, counts in (

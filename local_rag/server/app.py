@@ -27,7 +27,7 @@ from local_rag.server.front import Front
 from local_rag.server.imports import import_others
 from local_rag.server.resource_list import error_line
 from local_rag.server.schemas import listed_tools
-from local_rag.settings import load_settings, unknown_settings
+from local_rag.settings import read_settings
 from local_rag.tools.toolset import Answer, Toolset, open_toolset
 
 log = logging.getLogger(__name__)
@@ -168,9 +168,10 @@ class LazyToolset:
         """
         with self._lock:
             if self._tools is None:
-                self._tools = open_toolset(load_settings())
-                for line in unknown_settings():
+                loaded = read_settings()
+                for line in loaded.warnings:
                     log.warning(line)
+                self._tools = open_toolset(loaded.settings)
             return self._tools
 
 

@@ -62,7 +62,7 @@ def test_output_that_is_full_or_closed_is_one_line(
     if "full" in redirected and not Path("/dev/full").exists():
         pytest.skip("no device here is always full")
     found = done(command, redirected)
-    said = f"error: The answer could not be written to standard output: {why}. Write it elsewhere."
+    said = f"error: Could not write to standard output ({why}). Redirect it somewhere with space."
     assert (found.returncode, found.stderr.decode().splitlines()) == (code, [said])
 
 
@@ -77,9 +77,9 @@ def test_answers_cannot_be_checked_without_an_index(
 
 def test_a_demo_that_nobody_reads_ends_in_one_line() -> None:
     found = unread(DEMO)
-    said = "error: The answer could not be written to standard output: Broken pipe."
+    said = "error: Could not write to standard output (Broken pipe)."
     assert (found.returncode, b"Traceback" in found.stderr) == (2, False)
-    assert found.stderr.decode().splitlines()[-1] == f"{said} Write it elsewhere."
+    assert found.stderr.decode().splitlines()[-1] == f"{said} Redirect it somewhere with space."
 
 
 def test_a_reader_that_went_away_is_one_line() -> None:

@@ -66,9 +66,9 @@ def test_the_report_names_troubles_and_counts_by_reason_in_plain_lines() -> None
         "secret: r:.env: secret file by its name",
         "warning: r:c.md: encoding guessed: cp1251",
         "warning: r:d.md: encoding guessed: big5",
-        "skipped in all: 1 undecodable, 1 binary",
+        "skipped in total: 1 undecodable, 1 binary",
         "left out: 1 not a document format, 1 secret file by its name, 1 excluded by rag: false",
-        "warned in all: 2 encoding guessed",
+        "warned in total: 2 encoding guessed",
     ]
     assert outcome(REPORT) == (
         "nothing to publish: 5 files, 9 chunks (3 new, 0 changed, 0 renamed, 0 deleted,"
@@ -81,14 +81,14 @@ def test_on_a_terminal_the_counts_are_a_table() -> None:
     console.print(table(REPORT))
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert [line.split(maxsplit=1) for line in shown.splitlines()[1:]] == [
-        ["3", "indexed                                     "],
-        ["2", "unchanged                                   "],
-        ["1", "skipped              undecodable            "],
-        ["1", "skipped              binary                 "],
-        ["1", "left out             not a document format  "],
-        ["1", "left out             secret file by its name"],
-        ["1", "left out             excluded by rag: false "],
-        ["2", "warned               encoding guessed       "],
+        ["3", "indexed                           "],
+        ["2", "unchanged                         "],
+        ["1", "skipped    undecodable            "],
+        ["1", "skipped    binary                 "],
+        ["1", "left out   not a document format  "],
+        ["1", "left out   secret file by its name"],
+        ["1", "left out   excluded by rag: false "],
+        ["2", "warned     encoding guessed       "],
     ]
 
 

@@ -44,11 +44,11 @@ def test_a_folder_without_a_set_is_one_line(
     missing = tmp_path / "none"
     assert main([str(missing)]) == 2
     assert capsys.readouterr().out.splitlines() == [
-        f"error: {missing} holds no labelled set ({missing / 'qrels.tsv'}: No such file or"
-        " directory). Name the folder of qrels.tsv, queries.jsonl and docs."
+        f"error: {missing} is not a labelled set ({missing / 'qrels.tsv'}: No such file or"
+        " directory). Give a folder with qrels.tsv, queries.jsonl and docs."
     ]
     assert main(["--compare", str(missing), str(missing)]) == 2
-    assert capsys.readouterr().out.startswith("error: no run to compare: [Errno 2]")
+    assert capsys.readouterr().out.startswith("error: cannot read a run to compare: [Errno 2]")
 
 
 def test_a_set_has_the_queries_that_have_an_answer(folder: Path) -> None:
@@ -160,4 +160,4 @@ def test_a_mode_that_cannot_be_searched_is_no_zero(
 def test_an_unknown_mode_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([str(folder), "--mode", "fuzzy"])
-    assert "fuzzy is none of keyword, semantic, hybrid" in capsys.readouterr().err
+    assert "fuzzy is not one of keyword, semantic, hybrid" in capsys.readouterr().err
