@@ -61,6 +61,7 @@ class Settings(BaseModel):
     ollama_host: Annotated[str, Field(description="an address, such as http://127.0.0.1:11434")] = (
         "http://127.0.0.1:11434"
     )
+    allow_cloud: Annotated[bool, Field(description="1 to let Ollama pass texts on, or 0")] = False
     builtin_model_dir: Annotated[
         Path | None, Field(description="a folder with model.onnx and its vocabulary")
     ] = None

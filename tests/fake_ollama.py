@@ -48,6 +48,7 @@ class FakeOllama:
     def __init__(self) -> None:
         self.model, self.digest = "embeddinggemma", "a" * 64
         self.present = True
+        self.copies: set[str] = set()  # other names of the same weights
         self.requests = 0
         self.texts: list[str] = []  # every text that it was asked to embed, probes included
         self.before_embed: Callable[[Sequence[str]], None] = lambda texts: None
@@ -75,15 +76,18 @@ class FakeOllama:
         known = ("probe", "title: none | text: The quick brown fox jumps over the lazy dog.")
         return [t for t in self.texts if t.startswith("title: ") and t not in known]
 
+    def _names(self) -> set[str]:
+        return {self.model, *self.copies} if self.present else self.copies
+
     def answer(self, path: str, body: dict[str, Any]) -> Any:
         self.requests += 1
         self.thawed.wait()
         if path == "/api/version":
             return {"version": "0.12.9"}
         if path == "/api/tags":
-            names = [f"{self.model}:latest"] if self.present else []
+            names = [f"{name}:latest" for name in self._names()]
             return {"models": [{"model": name, "digest": self.digest} for name in names]}
-        if body.get("model") != self.model or not self.present:
+        if str(body.get("model")).removesuffix(":latest") not in self._names():
             raise Refusal(404, f'model "{body.get("model")}" not found, try pulling it first')
         if path == "/api/show":
             modelfile = f"# made by a test\nFROM /models/blobs/sha256-{self.digest}\n"

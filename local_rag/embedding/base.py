@@ -16,6 +16,7 @@ from local_rag.errors import TextRejected
 
 Vector = NDArray[np.float32]
 """A unit vector, shape (dimension,)."""
+NORM_TOLERANCE = 1e-3  # how far from 1 the length of a stored or returned unit vector may be
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def checked_vectors(
 
     Raises:
         TextRejected: wrong count or dimension, a value that is not finite, or a norm that is not
-            1 to 1e-3 (an embedder that fails internally returns zeros with success).
+            1 within `NORM_TOLERANCE` (an embedder that fails internally returns zeros with
+            success).
     """
     if len(vectors) != count:
         raise TextRejected(f"The embedder returned {len(vectors)} vectors for {count} texts.", "")
@@ -85,6 +87,6 @@ def checked_vectors(
     for row in rows:
         if row.ndim != 1 or (dimension is not None and row.shape != (dimension,)):
             raise TextRejected(f"The embedder returned a vector of shape {row.shape}.", "")
-        if not np.isfinite(row).all() or abs(float(np.linalg.norm(row)) - 1) > 1e-3:
+        if not np.isfinite(row).all() or abs(float(np.linalg.norm(row)) - 1) > NORM_TOLERANCE:
             raise TextRejected("The embedder returned a vector that is not of length 1.", "")
     return rows

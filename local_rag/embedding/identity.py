@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from local_rag.errors import EmbedderChanged
@@ -41,6 +42,14 @@ class EmbedderIdentity:
         """The identity for people, such as `ollama/embeddinggemma`."""
         return f"{self.kind}/{self.model}" if self.model else self.kind
 
+    def matches(self, other: EmbedderIdentity) -> bool:
+        """Whether vectors of the two can be compared: Ollama may have one model by two names."""
+        if self.kind == "ollama" and self.digest:
+            return replace(self, model=other.model) == other
+        return replace(self, model=plain_name(self.model)) == replace(
+            other, model=plain_name(other.model)
+        )
+
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> EmbedderIdentity:
         """The identity that `dataclasses.asdict` wrote."""
@@ -54,14 +63,24 @@ def identity_notices(identity: EmbedderIdentity, model: str) -> tuple[str, ...]:
     return (texts[identity.kind].format(upgrade=upgrade),) if identity.kind in texts else ()
 
 
-def check_asked(stored: EmbedderIdentity, asked: str, model: str) -> None:
+def plain_name(model: str) -> str:
+    """A model's name without the tag that Ollama adds itself."""
+    return model.removesuffix(":latest")
+
+
+def check_asked(
+    stored: EmbedderIdentity, asked: str, model: str, weights: Callable[[], str]
+) -> None:
     """Refuses settings that ask for another embedder than the index was built with.
+
+    `weights` gives the digest of the model that is asked for; it is called if the name differs.
 
     Raises:
         EmbedderChanged: they do.
     """
     kind = stored.kind if asked == "auto" else asked
-    if kind != stored.kind or (stored.kind == "ollama" and model != stored.model):
+    renamed = stored.kind == "ollama" and plain_name(model) != plain_name(stored.model)
+    if kind != stored.kind or (renamed and (weights() or None) != stored.digest):
         wanted = f"{kind}/{model}" if kind == "ollama" else kind
         what = f"The index was built with {stored.label}, the settings ask for {wanted}."
         raise EmbedderChanged(what, "Run ingest.py --rebuild to change it.")

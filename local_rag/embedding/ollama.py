@@ -1,8 +1,8 @@
 """EmbeddingGemma through Ollama: prefixes, bounded waits, and its failures told apart.
 
 The prefixes are those of the EmbeddingGemma model card ("Prompt Instructions", tasks Retrieval
-query and document); Ollama adds none itself. A failure that may pass is
-`EmbedderAway`, and the next ingest tries again.
+query and document); Ollama adds none itself. A failure that may pass is `EmbedderAway`, and the
+next ingest tries again.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx
 
 from local_rag.chunking.sizes import ESTIMATED_BUDGET
 from local_rag.embedding.base import Sizing, Vector, checked_vectors
+from local_rag.embedding.call_limits import CallLimits
 from local_rag.embedding.identity import EmbedderIdentity
 from local_rag.embedding.input import EmbeddingInput
 from local_rag.errors import (
@@ -85,8 +86,18 @@ class OllamaEmbedder:
     languages = None
     sizing = SIZING  # estimated: Ollama's API has no tokenizer
 
-    def __init__(self, host: str, model: str, *, read_timeout: float = 300.0) -> None:
+    def __init__(
+        self,
+        host: str,
+        model: str,
+        *,
+        read_timeout: float = 300.0,
+        longest_call: float = 300.0,
+        allow_cloud: bool = False,
+    ) -> None:
         self._host, self._model = client_host(host), model
+        self._auth, self._allow_cloud = basic_auth(host), allow_cloud
+        self._limits = CallLimits(longest_call)
         try:
             self._client = ollama.Client(
                 self._host,
@@ -94,6 +105,10 @@ class OllamaEmbedder:
                 trust_env=not is_loopback(self._host),  # a proxy variable must not catch loopback
                 # A kept connection outlives a restart of Ollama, and the next request fails on it.
                 limits=httpx.Limits(max_keepalive_connections=0),
+                follow_redirects=False,  # another host would get the texts
+                auth=self._auth,
+                headers={"accept-encoding": "identity"},
+                event_hooks=self._limits.event_hooks,
             )
         except (ImportError, OSError, ValueError, httpx.InvalidURL) as error:
             what = f"Ollama at {self._host} cannot be reached this way: {error}."
@@ -151,17 +166,38 @@ class OllamaEmbedder:
     def is_up(self, seconds: float) -> bool:
         """Whether Ollama responds within `seconds`; it does even while busy embedding."""
         try:
-            url = f"{self._host}/api/version"
-            httpx.get(url, timeout=seconds, trust_env=not is_loopback(self._host))
+            url, trust_env = f"{self._host}/api/version", not is_loopback(self._host)
+            # Streamed: whatever the answer is, nothing of it is read.
+            with httpx.stream("GET", url, timeout=seconds, trust_env=trust_env, auth=self._auth):
+                return True
         except httpx.HTTPError:
             return False
-        return True
 
     def _embed(self, texts: list[str], dimension: int | None) -> list[Vector]:
-        answer = self._call(lambda: self._client.embed(self._model, texts, truncate=False))
-        return checked_vectors(answer.embeddings, len(texts), dimension)
+        if is_cloud_model(self._model) and not self._allow_cloud:
+            what = f"Ollama does not run '{self._model}' itself: it sends every text to ollama.com."
+            remedy = "Use a local model, or set RAG_ALLOW_CLOUD=1 to allow that."
+            raise EmbedderAway(what, remedy)
+        response = self._call(lambda: self._client.embed(self._model, texts, truncate=False))
+        return checked_vectors(response.embeddings, len(texts), dimension)
 
     def _call(self, request: Callable[[], T]) -> T:
+        try:
+            with self._limits.call():
+                return self._retried(request)
+        except httpx.TimeoutException as error:
+            raise EmbedderAway(
+                f"Ollama at {self._host} did not respond in time.",
+                "It may be loading the model; try again, or restart Ollama.",
+            ) from error
+        except httpx.HTTPError as error:
+            raise EmbedderFaltered(
+                f"The connection to Ollama broke ({error}).", "Try again."
+            ) from error
+        except ValueError as error:  # invalid JSON, or a field that the client's models reject
+            raise TextRejected("Ollama returned something unreadable.", "") from error
+
+    def _retried(self, request: Callable[[], T]) -> T:
         for pause in (*RETRY_PAUSES, None):
             try:
                 return request()
@@ -173,17 +209,6 @@ class OllamaEmbedder:
                 raise EmbedderAway(
                     f"Ollama is not running at {self._host}.", "Start it (ollama serve)."
                 ) from error
-            except httpx.TimeoutException as error:
-                raise EmbedderAway(
-                    f"Ollama at {self._host} did not respond in time.",
-                    "It may be loading the model; try again, or restart Ollama.",
-                ) from error
-            except httpx.HTTPError as error:
-                raise EmbedderFaltered(
-                    f"The connection to Ollama broke ({error}).", "Try again."
-                ) from error
-            except ValueError as error:  # invalid JSON, or a field that the client's models reject
-                raise TextRejected("Ollama returned something unreadable.", "") from error
         raise AssertionError("the last pause is None")
 
     def _translated(self, error: ollama.ResponseError) -> Exception:
@@ -193,19 +218,31 @@ class OllamaEmbedder:
             return TextTooLong("A text is longer than the model's context.", "")
         if re.search(r"NaN|invalid input|unsupported value", text):
             return TextRejected(f"Ollama refused a text ({text}).", "")
-        match error.status_code:
-            case 404:
-                remedy = f"Run: ollama pull {self._model}"
-                return EmbedderAway(f"Ollama has no model '{self._model}'.", remedy)
-            case 403:
-                remedy = "Allow this machine in OLLAMA_ORIGINS, or change OLLAMA_HOST."
-                return EmbedderAway(f"Ollama at {self._host} refused the request.", remedy)
-            case 503:
-                return EmbedderAway("Ollama is busy.", "Try again in a moment.")
-            case 400:
-                return TextRejected(f"Ollama refused a text ({text}).", "")
+        if error.status_code == httpx.codes.BAD_REQUEST:
+            return TextRejected(f"Ollama refused a text ({text}).", "")
+        reason = self._refusal(error.status_code)
+        if reason:
+            return EmbedderAway(*reason)
         remedy = "Restart Ollama, or look at its log."
         return EmbedderFaltered(f"Ollama failed with status {error.status_code} ({text}).", remedy)
+
+    def _refusal(self, status: int) -> tuple[str, str] | None:
+        """What a status means that has nothing to do with the text, and its remedy."""
+        if httpx.codes.is_redirect(status):
+            what = f"Ollama at {self._host} redirects to another address, which gets no text."
+            return what, "Set OLLAMA_HOST to the address that is meant."
+        return {
+            401: (
+                f"Ollama at {self._host} wants a name and password.",
+                "Set OLLAMA_HOST to http://name:password@host:port.",
+            ),
+            403: (
+                f"Ollama at {self._host} refused the request.",
+                "Allow this machine in OLLAMA_ORIGINS, or change OLLAMA_HOST.",
+            ),
+            404: (f"Ollama has no model '{self._model}'.", f"Run: ollama pull {self._model}"),
+            503: ("Ollama is busy.", "Try again in a moment."),
+        }.get(status)
 
 
 def client_host(host: str) -> str:
@@ -220,12 +257,30 @@ def client_host(host: str) -> str:
         parts = urlsplit(url)
         port = parts.port or default_ports[parts.scheme]
     except (ValueError, KeyError):
-        what = f"OLLAMA_HOST {host[:80]!r} is not an address."
+        what = f"OLLAMA_HOST {without_password(host)[:80]!r} is not an address."
         raise SettingsError(what, "Write it as http://127.0.0.1:11434.") from None
     name = parts.hostname or "127.0.0.1"
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104 - never listened on
     shown = f"[{name}]" if ":" in name else name
     return f"{parts.scheme}://{shown}:{port}{parts.path.rstrip('/')}"
+
+
+def basic_auth(host: str) -> httpx.BasicAuth | None:
+    """The name and password in an address, which Ollama's own client drops."""
+    parts = urlsplit(host.strip() if "://" in host else f"http://{host.strip()}")
+    if parts.username is None:
+        return None
+    return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
+
+
+def without_password(host: str) -> str:
+    """An address as it may be shown and logged."""
+    return re.sub(r"^((?:[^:/@]*://)?)[^/]*@", r"\1", host)
+
+
+def is_cloud_model(model: str) -> bool:
+    """Whether Ollama passes the texts on, as it does for `x:cloud` and `x:1b-cloud`."""
+    return re.search(r"(?i)[:-]cloud$", model.strip()) is not None
 
 
 def is_loopback(url: str) -> bool:

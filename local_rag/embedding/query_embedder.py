@@ -133,7 +133,7 @@ class QueryEmbedder:
 
 def _check(embedder: Embedder, identity: EmbedderIdentity, reference: tuple[float, ...]) -> None:
     now = embedder.identity
-    if now != identity:
+    if not now.matches(identity):
         what = f"{now.label} is not the embedder that this index was built with."
         raise EmbedderChanged(what, "Run ingest.py --rebuild.")
     if not reference:

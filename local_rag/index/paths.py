@@ -66,10 +66,10 @@ class Glob:
             (one.root, _patterns(one.path)) for one in dict.fromkeys((as_written, plain))
         ]
 
-    def fits(self, root: str, path: str) -> bool:
+    def matches(self, root: str, path: str) -> bool:
         """Whether a document matches."""
         return any(
-            wanted in (None, root) and any(_fits(path, pattern) for pattern in patterns)
+            wanted in (None, root) and any(_matches(path, pattern) for pattern in patterns)
             for wanted, patterns in self._readings
         )
 
@@ -78,7 +78,7 @@ def _patterns(glob: str) -> list[str]:
     return list(dict.fromkeys((glob, glob.removeprefix("**/"), glob.replace("**/", ""))))
 
 
-def _fits(path: str, glob: str) -> bool:
+def _matches(path: str, glob: str) -> bool:
     folder = glob.rstrip("/")
     if not folder or path == glob or path.startswith(f"{folder}/"):
         return True

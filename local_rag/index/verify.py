@@ -17,6 +17,7 @@ import numpy as np
 
 from local_rag.corpus.safe_open import read_inside
 from local_rag.documents.formats.registry import TEXT, format_of
+from local_rag.embedding.base import NORM_TOLERANCE
 from local_rag.errors import IndexUnreadable, PathRefused
 from local_rag.index import keyword_index
 from local_rag.index.catalog import Catalog, ChunkRecord, FileRecord
@@ -28,7 +29,6 @@ from local_rag.text.encoding import NotText, decode
 from local_rag.text.lines import line_starts
 
 PAGE_CHUNKS = 2000  # chunks whose vectors are in memory at once
-NORM = 1e-3
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _in_file(
                 yield f"{name} has no vector"
                 continue
             vector, metadata = stored[record.id]
-            if vector.shape != (dimension,) or abs(np.linalg.norm(vector) - 1) > NORM:
+            if vector.shape != (dimension,) or abs(np.linalg.norm(vector) - 1) > NORM_TOLERANCE:
                 yield f"{name} has a vector that is not of length 1"
             if metadata != record.metadata():
                 yield f"{name} metadata in Chroma differs from the catalog"

@@ -54,6 +54,8 @@ class SnapshotUpdate:
         with closing(EmbeddingCache(self._snapshots.store.cache)) as cache:
             try:
                 if self._plan.todo or start is None:
+                    if choice.embedder and choice.destination:
+                        progress.notice(choice.destination)
                     self._embedder = check_embedder(choice, start, cache)
                 self._report.vectors_unusable = self._embedder.choice.away
                 with closing(self._base_vectors()) as stored:

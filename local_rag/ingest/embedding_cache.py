@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from local_rag.embedding.base import Vector
+from local_rag.embedding.base import NORM_TOLERANCE, Vector
 
 T = TypeVar("T")
 UNUSED_DAYS = 30
@@ -50,7 +50,7 @@ class EmbeddingCache:
             sql = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"  # noqa: S608
             for key, blob in self._on_sound_file(lambda c: c.execute(sql, page).fetchall()):  # noqa: B023
                 vector = np.frombuffer(blob[: len(blob) // 4 * 4], dtype="<f4")
-                if abs(float(np.linalg.norm(vector)) - 1) <= 1e-3:
+                if abs(float(np.linalg.norm(vector)) - 1) <= NORM_TOLERANCE:
                     found[key] = vector
         self._mark_used(found)
         return found

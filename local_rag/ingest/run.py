@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from local_rag.corpus.gitignore import IGNORE_FILE, ignores_beside
@@ -41,7 +42,8 @@ def run_ingest(settings: Settings, options: Options, progress: Progress) -> Repo
             snapshots.prune()  # what a killed run left may take the space that this one needs
         corpus = _read_corpus(settings, options, base)
         if base.identity and not options.rebuild:
-            check_asked(base.identity, settings.embedder, settings.model)
+            weights = partial(_weights, settings)
+            check_asked(base.identity, settings.embedder, settings.model, weights)
         recipe = recipe_of(base.identity.kind, settings) if base.identity else ""
         plan = plan_from(base, corpus.on_disk, recipe, anew=options.anew)
         report = _unchanged(base, plan, settings)
@@ -105,6 +107,12 @@ def _unchanged(base: BaseSnapshot, plan: Plan, settings: Settings) -> Report | N
     )
     report.notices += identity_notices(base.identity, settings.model)
     return report if says_the_same(manifest, old) else None
+
+
+def _weights(settings: Settings) -> str:
+    from local_rag.embedding.choice import weights_of
+
+    return weights_of(settings)
 
 
 def _changed(

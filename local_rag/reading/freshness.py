@@ -25,6 +25,8 @@ from local_rag.index.manifest import set_aside
 from local_rag.settings import Root
 
 State = Literal["current", "changed", "gone"]
+DocumentName = tuple[str, str]
+"""Root and path."""
 
 
 def state_of(index: OpenIndex, file: FileRecord) -> State:
@@ -72,9 +74,6 @@ def is_stale(index: OpenIndex, file: FileRecord) -> bool:
         return state_of(index, file) != "current"
     except PathRefused:
         return True
-
-
-DocumentName = tuple[str, str]
 
 
 @dataclass

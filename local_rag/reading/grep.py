@@ -18,9 +18,8 @@ from local_rag.text.lines import line_starts
 
 GREP_SECONDS = 5.0
 PIECE_CHARS = 100_000  # characters between two checks of the clock
-RE2_MEMORY = (
-    8 << 20
-)  # bytes that RE2 may take for an expression; with 2 MB some took 20 times as long
+# Bytes that RE2 may take for an expression; with 2 MB some took 20 times as long.
+RE2_MEMORY = 8 << 20
 INSTALL_RE2 = "Run: python -m pip install -r requirements/regex.txt. Or search without regex."
 Spans = Callable[[str], Iterable[tuple[int, int]]]
 """Where a pattern is first in each line of a text, in order."""

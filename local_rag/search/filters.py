@@ -84,7 +84,7 @@ def _checks(
         checks.append((f"root={filters.root!r}", lambda f: f.root == filters.root))
     if filters.path:
         glob = Glob(filters.path, roots)
-        checks.append((f"path={filters.path!r}", lambda f: glob.fits(f.root, f.path)))
+        checks.append((f"path={filters.path!r}", lambda f: glob.matches(f.root, f.path)))
     if filters.modified_after:
         after = parse_date(filters.modified_after)
         name = f"modified_after={filters.modified_after!r}"

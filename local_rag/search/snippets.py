@@ -18,9 +18,13 @@ from local_rag.errors import EmbedderAway, EmbedderChanged, TextRejected
 from local_rag.index.manifest import Manifest
 from local_rag.text.tokenizer import telling_words, words
 
-EXCERPT_SECONDS = (
-    1.0  # seconds per answer for embedding parts of passages that share no word with the query
-)
+TextRange = tuple[int, int]
+"""Start and end of a piece of a passage, in characters."""
+# Seconds per answer for embedding parts of passages that share no word with the query.
+EXCERPT_SECONDS = 1.0
+# Ends of lines, and of sentences within a line. Trailing blanks belong to the unit before them.
+BORDER = re.compile(r"\n+|(?<=[.!?…])[\"')\]»”*_]*[ \t]+|(?<=[。！？])")
+LONGEST_UNIT = 400  # characters; a longer unit without a border is cut between words
 
 
 @dataclass(frozen=True)
@@ -89,20 +93,14 @@ def stem_weights(query: str, language: str) -> dict[str, float]:
     return {stem: 1.0 + min(len(stem), 12) / 12 for word in telling for stem in word.stems}
 
 
-Span = tuple[int, int]
-# Ends of lines, and of sentences within a line. Trailing blanks belong to the unit before them.
-BORDER = re.compile(r"\n+|(?<=[.!?…])[\"')\]»”*_]*[ \t]+|(?<=[。！？])")
-LONGEST_UNIT = 400  # characters; a longer unit without a border is cut between words
-
-
-def units(text: str) -> list[Span]:
+def units(text: str) -> list[TextRange]:
     """`text` as consecutive spans that read as units: lines, sentences, or long pieces."""
     borders = [0, *(m.end() for m in BORDER.finditer(text)), len(text)]
     spans = [(a, b) for a, b in pairwise(borders) if b > a]
     return [piece for span in spans for piece in _cut(text, span)]
 
 
-def _cut(text: str, span: Span) -> list[Span]:
+def _cut(text: str, span: TextRange) -> list[TextRange]:
     pieces, (start, end) = [], span
     while end - start > LONGEST_UNIT:
         blank = text.rfind(" ", start + LONGEST_UNIT // 2, start + LONGEST_UNIT)
@@ -118,7 +116,7 @@ def window(
     terms_of: Callable[[str], Collection[str]],
     weights: dict[str, float],
     nearest: Callable[[Sequence[str]], int] | None = None,
-) -> Span:
+) -> TextRange:
     """The span of at most about `room` characters to show of `text`.
 
     It is the run of units with the greatest weight of distinct query terms (`weights`; `terms_of`
@@ -140,7 +138,7 @@ def window(
 
 
 def _best_run(
-    spans: Sequence[Span], found: Sequence[set[str]], weights: dict[str, float], room: int
+    spans: Sequence[TextRange], found: Sequence[set[str]], weights: dict[str, float], room: int
 ) -> tuple[int, int]:
     """The shortest run of units with the greatest weight that fits; the first of equals."""
     best, best_key = (0, 0), (0.0, 0)
@@ -159,7 +157,7 @@ def _best_run(
     return best
 
 
-def _covering_runs(spans: Sequence[Span], room: int) -> list[tuple[int, int]]:
+def _covering_runs(spans: Sequence[TextRange], room: int) -> list[tuple[int, int]]:
     """Consecutive runs, each at most as long as the room."""
     runs: list[tuple[int, int]] = []
     for i, (_, end) in enumerate(spans):
@@ -170,7 +168,7 @@ def _covering_runs(spans: Sequence[Span], room: int) -> list[tuple[int, int]]:
     return runs
 
 
-def _widened(spans: Sequence[Span], first: int, last: int, room: int) -> Span:
+def _widened(spans: Sequence[TextRange], first: int, last: int, room: int) -> TextRange:
     """The run widened by whole units on both sides, evenly, as far as they fit."""
     start, end = spans[first][0], spans[last][1]
     added = {"before": 0, "after": 0}

@@ -152,7 +152,7 @@ def _wanted(file: FileRecord, arguments: GrepArguments, glob: Glob) -> bool:
     return (
         (arguments.include_superseded or file.lifecycle != "superseded")
         and (not arguments.root or file.root == arguments.root)
-        and (not arguments.glob or glob.fits(file.root, file.path))
+        and (not arguments.glob or glob.matches(file.root, file.path))
     )
 
 

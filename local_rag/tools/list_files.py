@@ -122,7 +122,7 @@ def pick(index: OpenIndex, wanted: ListArguments) -> list[FileRecord]:
         file
         for file in index.catalog.files()
         if (not wanted.root or file.root == wanted.root)
-        and (not wanted.glob or glob.fits(file.root, file.path))
+        and (not wanted.glob or glob.matches(file.root, file.path))
         and wanted.lifecycle in ("all", file.lifecycle)
         and (not tag or has_tag(tag, file))
         and (since is None or modified(file) >= since)

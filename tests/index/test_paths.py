@@ -81,4 +81,4 @@ FILES = [
 )
 def test_a_glob_fits_what_a_person_means(glob: str, expected: list[str]) -> None:
     wanted = Glob(glob, ROOTS)
-    assert [f"{root}:{path}" for root, path in FILES if wanted.fits(root, path)] == expected
+    assert [f"{root}:{path}" for root, path in FILES if wanted.matches(root, path)] == expected
