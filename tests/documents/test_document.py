@@ -48,14 +48,14 @@ def expected(front: str, metadata: dict[str, Any], **fields: Any) -> Document:
          {"dated": "2024-03-01T10:00:00"}),
         ("date: next week\n", {"date": "next week"}, {}),
         ("a: 1\n# a: 0\na: 2\n", {"a": 2},
-         {"warnings": ("line 4 repeats the key 'a': the last counts",)}),
+         {"warnings": ("line 4 repeats the key 'a': the last value wins",)}),
         ("Title: One\ntext: |\n  title: no\ntitle: Two\n",
          {"Title": "One", "text": "title: no\n", "title": "Two"},
-         {"title": "Two", "warnings": ("line 5 repeats the key 'title': the last counts",)}),
+         {"title": "Two", "warnings": ("line 5 repeats the key 'title': the last value wins",)}),
         ("rag: no\nrag: yes\n", {"rag": False},
-         {"excluded": True, "warnings": ("line 3 repeats the key 'rag': a no counts",)}),
+         {"excluded": True, "warnings": ("line 3 repeats the key 'rag': false wins",)}),
         ("rag: yes\nrag: yes\n", {"rag": True},
-         {"warnings": ("line 3 repeats the key 'rag': a no counts",)}),
+         {"warnings": ("line 3 repeats the key 'rag': false wins",)}),
         ("aliases: [Plan B, 7, Plan B, null]\n", {"aliases": ["Plan B", 7, "Plan B", None]},
          {"aliases": ("Plan B", "7")}),
         ("aliases: Plan B, Way out\n", {"aliases": "Plan B, Way out"},
@@ -73,10 +73,10 @@ def expected(front: str, metadata: dict[str, Any], **fields: Any) -> Document:
         ("lifecycle: ' SUPERSEDED '\n", {"lifecycle": " SUPERSEDED "},
          {"lifecycle": "superseded"}),
         ("lifecycle: retired\n", {"lifecycle": "retired"}, {"warnings": (
-            "lifecycle 'retired' is unknown (active, superseded): taken as active",)}),
+            "lifecycle 'retired' is unknown (use active or superseded): treated as active",)}),
         ("superseded_by: b.md\n", {"superseded_by": "b.md"}, {
             "superseded_by": "b.md", "warnings": (
-                "superseded_by is set, but not lifecycle: superseded; taken as active",)}),
+                "superseded_by is set without lifecycle: superseded; treated as active",)}),
         ("rag: false\n", {"rag": False}, {"excluded": True}),
         ("rag: 'No'\n", {"rag": "No"}, {"excluded": True}),
         ("RAG: off\n", {"RAG": False}, {"excluded": True}),
@@ -84,7 +84,7 @@ def expected(front: str, metadata: dict[str, Any], **fields: Any) -> Document:
         ("rag_chunk: headings\n", {"rag_chunk": "headings"}, {"chunking": "headings"}),
         ("rag_chunk: whole\n", {"rag_chunk": "whole"}, {"chunking": "whole"}),
         ("rag_chunk: big\n", {"rag_chunk": "big"}, {"warnings": (
-            "rag_chunk 'big' is unknown (headings, whole): chosen automatically",)}),
+            "rag_chunk 'big' is unknown (use headings or whole): treated as auto",)}),
         ("", {}, {"body_start": 7}),
     ],
 )  # fmt: skip
@@ -140,12 +140,12 @@ def test_a_rule_and_then_prose_is_no_front_matter(text: str) -> None:
         ("date: 2024-02-30\n", "(day is out of range for month)"),
         ("x: @y\n", "(while scanning for the next token)"),
         ("title: {{ title }}\n", "(while constructing a mapping)"),
-        ("x: " + "[" * 60 + "\n", "(nested too deep)"),
+        ("x: " + "[" * 60 + "\n", "(nested too deeply)"),
     ],
 )
 def test_front_matter_that_does_not_parse_is_text_with_a_warning(front: str, warning: str) -> None:
     text = f"---\n{front}---\nBody.\n"
-    problem = f"front matter does not parse {warning}: taken as text"
+    problem = f"front matter does not parse {warning}: treated as text"
     assert parsed(front) == Document(text, warnings=(problem,))
 
 
@@ -435,7 +435,7 @@ def test_a_value_of_rag_that_means_nothing_is_reported() -> None:
     document = parse_document(b"---\nrag: falsch\n---\nx\n")
     assert (document.excluded, document.warnings) == (
         False,
-        ("rag 'falsch' is unknown (false leaves a document out): indexed",),
+        ("rag 'falsch' is unknown (use false to exclude a document): indexed",),
     )
 
 

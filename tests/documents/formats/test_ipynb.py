@@ -64,7 +64,7 @@ def test_what_is_odd_about_the_front_matter_of_the_first_cell_is_said() -> None:
     front = f"---\ntags: [{tags}]\nlifecycle: superseded\nLifecycle: superseded\n---"
     found = notebook.extract(book({"cell_type": "raw", "source": front}))
     assert found.metadata["lifecycle"] == "superseded"
-    assert found.warnings == ("line 4 repeats the key 'lifecycle': the last counts", CUT_MARK)
+    assert found.warnings == ("line 4 repeats the key 'lifecycle': the last value wins", CUT_MARK)
 
 
 @pytest.mark.parametrize(
