@@ -94,7 +94,25 @@ class TomlHandler(BaseHandler):
         return tomllib.loads(fm)
 
 
-HANDLERS = (YamlHandler(), TomlHandler(), JSONHandler())
+class JsonHandler(JSONHandler):
+    """JSON front matter from a line `{` to a line `}`. The library's own takes each for both."""
+
+    START = re.compile(r"\{$", re.MULTILINE)
+    END = re.compile(r"^\}$", re.MULTILINE)
+
+    def detect(self, text: str) -> bool:
+        """Whether a text may begin with JSON front matter."""
+        return bool(self.START.match(text))
+
+    def split(self, text: str) -> tuple[str, str]:
+        """The block and the body. Raises ValueError if nothing closes the block."""
+        end = self.END.search(text)
+        if end is None:
+            raise ValueError("not closed")
+        return text[: end.end()], text[end.end() :]
+
+
+HANDLERS = (YamlHandler(), TomlHandler(), JsonHandler())
 # PyYAML's constructors raise whatever their code trips over: `!!int ""` an IndexError, `!!bool x` a
 # KeyError, `!!timestamp x` an AttributeError.
 UNREADABLE = (
@@ -119,20 +137,8 @@ def parse_front_matter(text: str) -> FrontMatter:
     except ValueError:  # no closing line: a rule, then prose, or keys that run into the prose
         block = re.split(r"\n[ \t]*\r?\n", text[lead : lead + MAX_FRONT_MATTER], maxsplit=1)[0]
         return _treated_as_text(block, "is not closed", only_if_hiding=True)
-    if len(block) > MAX_FRONT_MATTER:
-        return _treated_as_text(block, f"is over {MAX_FRONT_MATTER} characters")
-    try:
-        keys = _load(handler, block)
-    except UNREADABLE as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        return _treated_as_text(block, f"does not parse ({reason})")
-    if keys is None:
-        return _treated_as_text(block, "is not a mapping", only_if_hiding=True)
-    body_start = len(text) - len(body)
-    if not isinstance(handler, YamlHandler):
-        return FrontMatter(keys, body_start)
     first_line = text.count("\n", 0, text.index(block, lead)) + 1
-    return _without_repeated(keys, block, first_line, body_start)
+    return _parse_block(handler, block, first_line, len(text) - len(body))
 
 
 def declared_keys(text: str, syntax: Syntax) -> dict[str, str]:
@@ -167,6 +173,21 @@ def normalise(keys: dict[str, Any]) -> Metadata:
     values = {_text(key): capped.value(value, 1) for key, value in ordered[:MAX_VALUES]}
     is_cut = capped.cut or len(ordered) > MAX_VALUES
     return Metadata(values, (CUT_MARK,) if is_cut else ())
+
+
+def _parse_block(handler: BaseHandler, block: str, first_line: int, body_start: int) -> FrontMatter:
+    if len(block) > MAX_FRONT_MATTER:
+        return _treated_as_text(block, f"is over {MAX_FRONT_MATTER} characters")
+    try:
+        keys = _load(handler, block)
+    except UNREADABLE as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        return _treated_as_text(block, f"does not parse ({reason})")
+    if keys is None:
+        return _treated_as_text(block, "is not a mapping", only_if_hiding=True)
+    if not isinstance(handler, YamlHandler):
+        return FrontMatter(keys, body_start)
+    return _without_repeated(keys, block, first_line, body_start)
 
 
 def _treated_as_text(block: str, problem: str, *, only_if_hiding: bool = False) -> FrontMatter:
@@ -209,7 +230,9 @@ def _without_repeated(
     """
     repeated = _repeated_keys(block, first_line)
     if any(key == "rag" for key, _ in repeated) and _is_rag_false(block):
-        keys = {key: value for key, value in keys.items() if key.lower() != "rag"} | {"rag": False}
+        keys = {key: value for key, value in keys.items() if str(key).lower() != "rag"} | {
+            "rag": False
+        }
     warnings = (
         f"line {line} repeats the key {key[:40]!r}: "
         f"{'false wins' if key == 'rag' else 'the last value wins'}"

@@ -36,8 +36,8 @@ def extract(data: bytes) -> Extract:
         pages.add(f"cell {number}", _cell(cell, language))
     front = _front_matter(cells[0]) if cells else FrontMatter()
     metadata = normalise(_own_metadata(book) | front.keys)
-    extract = pages.extract(metadata=metadata.values)
-    return replace(extract, warnings=front.warnings + metadata.warnings)
+    warnings = front.warnings + metadata.warnings
+    return replace(pages.extract(metadata=metadata.values), warnings=warnings)
 
 
 def _front_matter(first: dict[str, Any]) -> FrontMatter:
@@ -48,11 +48,10 @@ def _front_matter(first: dict[str, Any]) -> FrontMatter:
 
 
 def _own_metadata(book: dict[str, Any]) -> dict[str, Any]:
-    """What the notebook's own metadata say, where front matter says nothing."""
     metadata = book.get("metadata")
-    return (
-        {k: metadata[k] for k in KEPT_KEYS if k in metadata} if isinstance(metadata, dict) else {}
-    )
+    if not isinstance(metadata, dict):
+        return {}
+    return {key: metadata[key] for key in KEPT_KEYS if key in metadata}
 
 
 def _language(book: dict[str, Any]) -> str:
