@@ -32,12 +32,15 @@ MAX_FRONT_MATTER = 64_000  # characters; anything longer is a data file, not fro
 MAX_VALUES = 500  # values kept of one front matter: an alias bomb has 9**9
 MAX_DEPTH = 5
 MAX_STRING = 1_000
+LONGEST_NUMBER = 40  # characters kept of a number of more than 64 bits
 CUT_MARK = (
     f"front matter was cut (at most {MAX_VALUES} values, {MAX_DEPTH} levels deep, "
     f"{MAX_STRING} characters each)"
 )
 MAX_KEY_WORDS = 4  # a key of more words is a sentence with a colon in it, below a rule
-TOO_DEEP = re.compile(r"(?:[\[{]\s*){50}")  # libyaml takes ten seconds for 30,000 brackets
+MAX_NESTING = 50  # brackets within brackets: libyaml takes ten seconds for 30,000
+MAX_DOTS = 500  # on a line: tomllib takes ten seconds for a key of 30,000 parts
+BRACKETS = re.compile(r"[\[\]{}]")
 TOP_LEVEL_KEY = re.compile(r"(?m)^([^\s#\-\[\]{}|>][^:=\n]{0,200}?)[ \t]*:(?=\s|$)")
 _HIDING_KEY = f"({'|'.join(HIDING_KEYS)})"
 # The value is taken apart by hand: one expression for the whole line took 22 s for 1,000 blanks.
@@ -210,7 +213,7 @@ def _hiding_keys(block: str) -> dict[str, Any]:
 
 def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
     """The mapping in a block; None if it is prose between two rules."""
-    if TOO_DEEP.search(block):
+    if _is_too_deep(block):
         raise ValueError("nested too deeply")
     keys: Any = handler.load(block)
     if keys is None:
@@ -219,6 +222,15 @@ def _load(handler: BaseHandler, block: str) -> dict[str, Any] | None:
         return None
     is_prose = any(len(str(key)[:200].split()) > MAX_KEY_WORDS for key in keys)
     return None if is_prose else keys
+
+
+def _is_too_deep(block: str) -> bool:
+    depth = 0
+    for bracket in BRACKETS.findall(block):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        if depth >= MAX_NESTING:
+            return True
+    return any(line.count(".") > MAX_DOTS for line in block.split("\n"))
 
 
 def _without_repeated(
@@ -279,10 +291,10 @@ class _Capped:
             self.cut = True
             return None
         match value:
+            case int() if abs(value) >= 2**63:
+                return _large_number(value)
             case None | bool() | int():
-                return (
-                    value if not isinstance(value, int) or abs(value) < 2**63 else str(value)[:40]
-                )
+                return value
             case float():
                 return value if math.isfinite(value) else str(value)
             case datetime.date() | datetime.time():
@@ -299,6 +311,13 @@ class _Capped:
         """As many items of a collection as may still be kept."""
         self.cut |= len(values) > max(self._left, 0)
         return list(values)[: max(self._left, 0)]
+
+
+def _large_number(value: int) -> str:
+    try:
+        return str(value)[:LONGEST_NUMBER]
+    except ValueError:  # Python writes no more than 4,300 digits, but YAML's 0xfff… may have more
+        return hex(value)[:LONGEST_NUMBER]
 
 
 def _text(value: object) -> str:

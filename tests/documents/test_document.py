@@ -145,12 +145,31 @@ def test_a_rule_and_then_prose_is_no_front_matter(text: str) -> None:
         ("x: @y\n", "(while scanning for the next token)"),
         ("title: {{ title }}\n", "(while constructing a mapping)"),
         ("x: " + "[" * 60 + "\n", "(nested too deeply)"),
+        ("x: " + "[a, " * 10_000 + "\n", "(nested too deeply)"),
+        ("x: " + "{a: " * 10_000 + "\n", "(nested too deeply)"),
+        (
+            "x: " + "9" * 5_000 + "\n",
+            "(Exceeds the limit (4300 digits) for integer string "
+            "conversion: value has 5000 digits; use sys.set_int_max_str_digits() to increase the "
+            "limit)",
+        ),
     ],
 )
 def test_front_matter_that_does_not_parse_is_text_with_a_warning(front: str, warning: str) -> None:
     text = f"---\n{front}---\nBody.\n"
     problem = f"front matter does not parse {warning}: treated as text"
     assert parsed(front) == Document(text, warnings=(problem,))
+
+
+def test_toml_with_a_key_of_too_many_parts_is_text_with_a_warning() -> None:
+    text = f"+++\n{'a.' * 20_000}b = 1\n+++\nBody.\n"
+    problem = "front matter does not parse (nested too deeply): treated as text"
+    assert parse_document(text.encode()) == Document(text, warnings=(problem,))
+
+
+def test_a_number_too_large_to_be_written_in_digits_is_kept_by_its_beginning() -> None:
+    assert parsed(f"x: 0x{'f' * 5_000}\n").metadata == {"x": f"0x{'f' * 38}"}
+    assert parsed(f"x: {2**64}\n").metadata == {"x": str(2**64)}
 
 
 @pytest.mark.parametrize("broken", ["x: a: b\n", "d: 2024-02-30\n", "y: [\n", "{{ z }}\n"])
