@@ -24,6 +24,12 @@ from local_rag.text.encoding import decode
 
 Lifecycle = Literal["active", "superseded"]
 Chunking = Literal["auto", "headings", "whole"]
+# Characters kept of what is stored or shown again and again: a title of 80 KB went to each of 700
+# chunks. A heading has its own limit, in `markup`.
+LONGEST_TITLE = 500
+LONGEST_TAG = 100
+LONGEST_ALIAS = 200
+LONGEST_LABEL = 100
 STRAY = " \t.,;\"'“”‘’"  # put around a value by an editor or in haste
 
 
@@ -88,7 +94,7 @@ def document_from_extract(extract: Extract, kind: Format) -> Document:
         title=extract.title or document_title(extract.text, kind.syntax, parsed),
         warnings=extract.warnings,
         syntax=kind.syntax,
-        pages=extract.pages,
+        pages=tuple((offset, label[:LONGEST_LABEL]) for offset, label in extract.pages),
         parsed=parsed,
     )
     return _with_metadata(document, extract.metadata)
@@ -115,7 +121,7 @@ def _with_metadata(document: Document, keys: dict[str, Any]) -> Document:
     meta = {key.strip().lower(): value for key, value in metadata.values.items()}
     return replace(
         document,
-        title=_scalar(meta.get("title")) or document.title,
+        title=(_scalar(meta.get("title")) or document.title or "")[:LONGEST_TITLE] or None,
         lifecycle="superseded" if _word(meta.get("lifecycle")) == "superseded" else "active",
         superseded_by=_scalar(meta.get("superseded_by")) or "",
         chunking=_chunking(meta),
@@ -153,15 +159,15 @@ def _tags(value: JsonValue) -> tuple[str, ...]:
         value = list(value.split("," if "," in value else None))
     if not isinstance(value, list):
         value = [value]
-    names = (_scalar(tag) for tag in value)
-    return tuple(dict.fromkeys(name.lstrip("#").strip() for name in names if name and name != "#"))
+    names = (name.lstrip("#").strip() for tag in value if (name := _scalar(tag)) and name != "#")
+    return tuple(dict.fromkeys(name[:LONGEST_TAG] for name in names))
 
 
 def _aliases(value: JsonValue) -> tuple[str, ...]:
     """Other names of a note, as in Obsidian: a list, or names separated by commas."""
     values = value.split(",") if isinstance(value, str) else value
     names = map(_scalar, values if isinstance(values, list) else [values])
-    return tuple(dict.fromkeys(name for name in names if name))
+    return tuple(dict.fromkeys(name[:LONGEST_ALIAS] for name in names if name))
 
 
 def _word(value: JsonValue) -> str:

@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from local_rag.documents.document import Document, document_from_extract, label_at, parse_document
+from local_rag.documents.document import (
+    LONGEST_ALIAS,
+    LONGEST_LABEL,
+    LONGEST_TAG,
+    LONGEST_TITLE,
+    Document,
+    document_from_extract,
+    label_at,
+    parse_document,
+)
 from local_rag.documents.formats.extract import Extract
 from local_rag.documents.formats.registry import FORMATS
 from local_rag.documents.front_matter import CUT_MARK
+from local_rag.documents.markup import LONGEST_HEADING
 from local_rag.text.encoding import NotText, decode
 
 
@@ -478,3 +488,19 @@ def test_a_tag_that_yaml_trips_over_costs_the_front_matter_alone(value: str) -> 
     assert document.lifecycle == "superseded"
     (warning,) = document.warnings
     assert warning.startswith("front matter does not parse (")
+
+
+def test_what_is_repeated_with_each_chunk_is_cut_to_its_limit() -> None:
+    long = "x" * 80_000
+    metadata = {"tags": [long], "aliases": [long]}
+    extract = Extract(f"# {long}\n", long, ((0, long),), metadata)
+    document = document_from_extract(extract, FORMATS[".html"])
+    assert document.title == "x" * LONGEST_TITLE
+    assert document.tags == ("x" * LONGEST_TAG,)
+    assert document.aliases == ("x" * LONGEST_ALIAS,)
+    assert document.pages == ((0, "x" * LONGEST_LABEL),)
+    assert [block.heading for block in document.blocks] == ["x" * LONGEST_HEADING]
+
+
+def test_a_title_in_front_matter_is_cut_to_its_limit() -> None:
+    assert parsed(f"title: {'x' * 900}\n").title == "x" * LONGEST_TITLE
