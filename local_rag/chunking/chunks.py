@@ -141,7 +141,8 @@ def _break_down(span: Span, edges: Sequence[int], goal: int, ruler: _Ruler) -> l
         lambda _: iter(edges),
         lambda s: _after(r"\n[ \t]*\n\s*", s, ruler.text),
         lambda s: _after(r"\n", s, ruler.text),
-        lambda s: _after(r"[.!?…]+[\"')\]»”]*\s+|[。！？]+", s, ruler.text),
+        # From the first of several marks on: `.....` of 20 KB took 22 s when each was tried.
+        lambda s: _after(r"(?<![.!?…])[.!?…]+[\"')\]»”]*\s+|[。！？]+", s, ruler.text),
         lambda s: _after(r"\s+", s, ruler.text),
     ]
     pieces = [span]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -54,13 +55,17 @@ def sections_of(document: Document) -> tuple[list[Section], list[TableSpan]]:
 def _cut_at_pages(sections: list[Section], pages: list[int]) -> list[Section]:
     cut = []
     for section in sections:
-        inside = pages[
-            bisect.bisect_right(pages, section.start) : bisect.bisect_left(pages, section.end)
-        ]
+        inside = _between(pages, section.start, section.end)
         for first, last in pairwise([section.start, *inside, section.end]):
-            edges = tuple(edge for edge in section.edges if first < edge < last)
+            edges = tuple(_between(section.edges, first, last))
             cut.append(Section(first, last, section.trail, edges))
     return cut
+
+
+def _between(offsets: Sequence[int], first: int, last: int) -> Sequence[int]:
+    """The ascending `offsets` that lie after `first` and before `last`."""
+    start = bisect.bisect_right(offsets, first)
+    return offsets[start : bisect.bisect_left(offsets, last, start)]
 
 
 def _edges(group: list[Block]) -> tuple[int, ...]:

@@ -3,8 +3,7 @@
 Our own patterns, because no maintained detector is suitable: detect-secrets reads 0.2 MB a second,
 which is a hundredth of this, and has had no release since 2024. They are few on purpose, each of a
 shape that almost nothing else has: a warning that is mostly wrong teaches people to ignore
-it. So this is no audit; it catches what was pasted by mistake. Leaves out files
-that are secret by their name (`secret_names`), and what becomes of a finding.
+it. So this is no audit; it catches what was pasted by mistake.
 """
 
 from __future__ import annotations
@@ -18,11 +17,13 @@ from dataclasses import dataclass
 
 from local_rag.text.lines import line_starts
 
-# A key's first line, and under it a line of the key itself or one of its headers.
-PRIVATE_KEY = re.compile(
-    r"-----BEGIN ((?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?)-----"
-    r"(?=\s*(?:\\n)?(?:[A-Za-z-]+: [^\n]*\n\s*)*[A-Za-z0-9+/]{16})"
+KEY_START = re.compile(
+    # Up to where headers or data begin; a second start may share the dashes. JSON spells `\n` out.
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?(?=-----\s*(?:\\n)?())"
 )
+KEY_HEADER = re.compile(r"[A-Za-z-]+: ")
+KEY_DATA = re.compile(r"[A-Za-z0-9+/]{16}")
+BLANKS = re.compile(r"\s*")
 # Each with a part that must occur and is searched first, which costs next to nothing.
 TOKENS = (
     ("AWS access key", "AKIA", r"\bAKIA[A-Z2-7]{16}\b"),
@@ -37,8 +38,10 @@ TOKENS = (
     ("Slack token", "xox", r"\bxox[abeoprs]-[A-Za-z0-9-]{20,}"),
     ("Slack webhook", "hooks.slack.com",
      r"hooks\.slack\.com/services/T[A-Z0-9]{8,}/B[A-Z0-9]{8,}/[A-Za-z0-9]{20,}"),
+    # Looks ahead once a run: `-eyJaaaaaaaaaa` over and over would be read to its end at each eyJ.
     ("JSON web token", "eyJ",
-     r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+     r"(?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{13,}+\.eyJ[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-]{20})"
+     r"[A-Za-z0-9_-]*?\b(eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,})"),
     ("Google API key", "AIza", r"\bAIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
     ("Stripe key", "k_live_", r"\b[rs]k_live_[A-Za-z0-9]{24,}"),
     ("Anthropic key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{32,}"),
@@ -75,8 +78,20 @@ class Credential:
 
 def find_private_key(text: str) -> int | None:
     """The line on which a private key begins; a mere mention does not count."""
-    match = PRIVATE_KEY.search(text) if "-----BEGIN" in text else None
-    return text.count("\n", 0, match.start()) + 1 if match else None
+    # Headers are read once: with them in the expression, each start would read all the rest.
+    headers_end = -1
+    for match in KEY_START.finditer(text) if "-----BEGIN" in text else ():
+        at = match.end(1)
+        while not KEY_DATA.match(text, at):
+            header = KEY_HEADER.match(text, at)
+            if header is None or header.end() <= headers_end:
+                break
+            line_end = text.find("\n", header.end())
+            headers_end = line_end if line_end >= 0 else len(text)
+            at = _skip_blanks(text, headers_end)
+        else:
+            return text.count("\n", 0, match.start()) + 1
+    return None
 
 
 def find_credentials(text: str) -> list[Credential]:
@@ -89,11 +104,17 @@ def find_credentials(text: str) -> list[Credential]:
     return list(dict.fromkeys(found))
 
 
+def _skip_blanks(text: str, at: int) -> int:
+    match = BLANKS.match(text, at)
+    return match.end() if match else at
+
+
 def _tokens(text: str) -> Iterator[tuple[int, str]]:
     for kind, part, pattern in TOKENS:
         if part in text:
             for match in re.finditer(pattern, text):  # compiled on first use
-                if "EXAMPLE" not in match[0].upper():  # as in the makers' own documentation
+                token = match[match.lastindex or 0]
+                if "EXAMPLE" not in token.upper():  # as in the makers' own documentation
                     yield match.start(), kind
 
 

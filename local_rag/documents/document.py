@@ -1,37 +1,37 @@
-"""From bytes to a `Document`: text, title, metadata and lifecycle. Pure; reads no file."""
+"""Bytes to a `Document`: text, title, metadata and lifecycle. Pure; reads no file."""
 
 from __future__ import annotations
 
 import bisect
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from local_rag.documents.formats.extract import Extract
 from local_rag.documents.formats.registry import MARKDOWN, Format, Syntax
-from local_rag.documents.front_matter import (
-    LEFT_OUT,
-    JsonValue,
-    declared_keys,
-    normalised,
-    split_front_matter,
-)
+from local_rag.documents.front_matter import FrontMatter, declared_keys, parse_front_matter
 from local_rag.documents.markup import Block, blocks, document_title
+from local_rag.documents.metadata import FALSE_WORDS, TRUE_WORDS, JsonValue, normalise
 from local_rag.text.encoding import decode
 
 Lifecycle = Literal["active", "superseded"]
 Chunking = Literal["auto", "headings", "whole"]
-STRAY = " \t.,;\"'“”‘’"  # stray characters around a value
-SAYS_YES = frozenset({"true", "yes", "on", "1", "y", "t"})
+# Characters kept of what is stored or shown again and again: a title of 80 KB went to each of 700
+# chunks. A heading has its own limit, in `markup`.
+LONGEST_TITLE = 500
+LONGEST_TAG = 100
+LONGEST_ALIAS = 200
+LONGEST_LABEL = 100
+STRAY = " \t.,;\"'“”‘’"  # put around a value by an editor or in haste
 
 
 @dataclass(frozen=True)
 class Document:
     """A parsed document. `text` is the whole file; its body starts at character `body_start`.
 
-    Lines are separated by `\\n` in `text`, so line numbers are those of `grep -n` and editors.
-    `pages` says at which character each page, slide, cell or chapter begins.
+    Lines in `text` end with `\\n`, so that line numbers are those of `grep -n` and of editors.
+    `pages` gives the character at which each page, slide, cell or chapter starts, and its label.
     """
 
     text: str
@@ -59,19 +59,24 @@ class Document:
 
 
 def parse_document(data: bytes, kind: Format = MARKDOWN) -> Document:
-    """The document in the bytes of a file whose bytes are its text.
+    """The document in the bytes of a text file.
 
     Raises:
         NotText: the bytes are not text.
     """
-    text, decoding = decode(data)
-    keys, body_start, odd = split_front_matter(text) if kind.front_matter else ({}, 0, [])
-    warnings = [*([decoding] if decoding else []), *odd]
-    keys = declared_keys(text, kind.syntax) | keys
-    parsed = blocks(text, kind.syntax, body_start)
-    title = document_title(text[body_start:], kind.syntax, parsed) if kind.titled else None
-    document = Document(text, body_start, title, syntax=kind.syntax, parsed=parsed)
-    return _document(document, keys, warnings)
+    text, decoding_warning = decode(data)
+    front = parse_front_matter(text) if kind.front_matter else FrontMatter()
+    start = front.body_start
+    parsed = blocks(text, kind.syntax, start)
+    document = Document(
+        text,
+        start,
+        document_title(text[start:], kind.syntax, parsed) if kind.titled else None,
+        warnings=((decoding_warning,) if decoding_warning else ()) + front.warnings,
+        syntax=kind.syntax,
+        parsed=parsed,
+    )
+    return _with_metadata(document, declared_keys(text, kind.syntax) | front.keys)
 
 
 def document_if_readable(data: bytes, kind: Format = MARKDOWN) -> Document | None:
@@ -88,11 +93,15 @@ def document_if_readable(data: bytes, kind: Format = MARKDOWN) -> Document | Non
 def document_from_extract(extract: Extract, kind: Format) -> Document:
     """The document that a converter found in a file."""
     parsed = blocks(extract.text, kind.syntax)
-    title = extract.title or document_title(extract.text, kind.syntax, parsed)
     document = Document(
-        extract.text, 0, title, syntax=kind.syntax, pages=extract.pages, parsed=parsed
+        extract.text,
+        title=extract.title or document_title(extract.text, kind.syntax, parsed),
+        warnings=extract.warnings,
+        syntax=kind.syntax,
+        pages=tuple((offset, label[:LONGEST_LABEL]) for offset, label in extract.pages),
+        parsed=parsed,
     )
-    return _document(document, extract.metadata, list(extract.warnings))
+    return _with_metadata(document, extract.metadata)
 
 
 def hiding_is_undecided(metadata: Mapping[str, JsonValue]) -> bool:
@@ -101,32 +110,31 @@ def hiding_is_undecided(metadata: Mapping[str, JsonValue]) -> bool:
     lifecycle = _word(meta.get("lifecycle")) or "active"
     if lifecycle not in ("active", "superseded"):
         return True
-    return "rag" in meta and _word(meta["rag"]) not in LEFT_OUT | SAYS_YES
+    return "rag" in meta and _word(meta["rag"]) not in FALSE_WORDS | TRUE_WORDS
 
 
 def label_at(document: Document, offset: int) -> str:
-    """The page, slide, cell or chapter of a character; empty if there is none."""
+    """The label of the page, slide, cell or chapter that a character is on; empty if none."""
     index = bisect.bisect_right(document.pages, offset, key=lambda page: page[0])
     return document.pages[index - 1][1] if index else ""
 
 
-def _document(document: Document, keys: dict[str, Any], warnings: list[str]) -> Document:
-    """The document with what its metadata say, and warnings about what is odd."""
-    metadata, cut = normalised(keys)
-    warnings += cut
-    meta = {key.strip().lower(): value for key, value in metadata.items()}
+def _with_metadata(document: Document, keys: dict[str, Any]) -> Document:
+    """The document with what its keys say of it, and warnings about values that say nothing."""
+    metadata = normalise(keys)
+    meta = {key.strip().lower(): value for key, value in metadata.values.items()}
     return replace(
         document,
-        title=_scalar(meta.get("title")) or document.title,
-        lifecycle=_lifecycle(meta, warnings),
+        title=(_scalar(meta.get("title")) or document.title or "")[:LONGEST_TITLE] or None,
+        lifecycle="superseded" if _word(meta.get("lifecycle")) == "superseded" else "active",
         superseded_by=_scalar(meta.get("superseded_by")) or "",
-        chunking=_chunking(meta, warnings),
-        excluded=_excluded(meta, warnings),
+        chunking=_chunking(meta),
+        excluded=_word(meta.get("rag")) in FALSE_WORDS,
         tags=_tags(meta.get("tags")),
         aliases=_aliases(meta.get("aliases") or meta.get("alias")),
         dated=_dated(meta),
-        metadata=metadata,
-        warnings=tuple(warnings),
+        metadata=metadata.values,
+        warnings=(*document.warnings, *metadata.warnings, *_misunderstood(meta)),
     )
 
 
@@ -155,56 +163,44 @@ def _tags(value: JsonValue) -> tuple[str, ...]:
         value = list(value.split("," if "," in value else None))
     if not isinstance(value, list):
         value = [value]
-    names = (_scalar(tag) for tag in value)
-    return tuple(dict.fromkeys(name.lstrip("#").strip() for name in names if name and name != "#"))
+    names = (name.lstrip("#").strip() for tag in value if (name := _scalar(tag)) and name != "#")
+    return tuple(dict.fromkeys(name[:LONGEST_TAG] for name in names))
 
 
 def _aliases(value: JsonValue) -> tuple[str, ...]:
     """Other names of a note, as in Obsidian: a list, or names separated by commas."""
     values = value.split(",") if isinstance(value, str) else value
     names = map(_scalar, values if isinstance(values, list) else [values])
-    return tuple(dict.fromkeys(name for name in names if name))
+    return tuple(dict.fromkeys(name[:LONGEST_ALIAS] for name in names if name))
 
 
 def _word(value: JsonValue) -> str:
-    """A key's value as one lower-case word, even from a list of one or stray quotes."""
+    """A value as one lower-case word, even if it is in a list of one or has stray quotes."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return "" if value is None else " ".join(str(value).split()).strip(STRAY).lower()
 
 
-def _excluded(meta: dict[str, JsonValue], warnings: list[str]) -> bool:
-    if "rag" not in meta:
-        return False
-    value = _word(meta["rag"])
-    if value in LEFT_OUT:
-        return True
-    if value not in SAYS_YES:
-        warnings.append(f"rag {value[:40]!r} is unknown (false leaves a document out): indexed")
-    return False
-
-
-def _lifecycle(meta: dict[str, JsonValue], warnings: list[str]) -> Lifecycle:
-    value = _word(meta.get("lifecycle")) or "active"
-    if value == "superseded":
-        return "superseded"
-    if value != "active":
-        warnings.append(
-            f"lifecycle {value[:40]!r} is unknown (active, superseded): taken as active"
-        )
-    elif meta.get("superseded_by"):
-        warnings.append("superseded_by is set, but not lifecycle: superseded; taken as active")
-    return "active"
-
-
-def _chunking(meta: dict[str, JsonValue], warnings: list[str]) -> Chunking:
-    value = (_scalar(meta.get("rag_chunk")) or "auto").lower()
-    if value == "headings":
-        return "headings"
-    if value == "whole":
-        return "whole"
-    if value != "auto":
-        warnings.append(
-            f"rag_chunk {value[:40]!r} is unknown (headings, whole): chosen automatically"
-        )
+def _chunking(meta: dict[str, JsonValue]) -> Chunking:
+    match (_scalar(meta.get("rag_chunk")) or "auto").lower():
+        case "headings":
+            return "headings"
+        case "whole":
+            return "whole"
     return "auto"
+
+
+def _misunderstood(meta: dict[str, JsonValue]) -> Iterator[str]:
+    """A warning for each key whose value means nothing here."""
+    lifecycle = _word(meta.get("lifecycle")) or "active"
+    if lifecycle not in ("active", "superseded"):
+        shown = repr(lifecycle[:40])
+        yield f"lifecycle {shown} is unknown (use active or superseded): treated as active"
+    elif lifecycle == "active" and meta.get("superseded_by"):
+        yield "superseded_by is set without lifecycle: superseded; treated as active"
+    chunking = (_scalar(meta.get("rag_chunk")) or "auto").lower()
+    if chunking not in ("auto", "headings", "whole"):
+        yield f"rag_chunk {chunking[:40]!r} is unknown (use headings or whole): treated as auto"
+    rag = _word(meta.get("rag"))
+    if "rag" in meta and rag not in FALSE_WORDS | TRUE_WORDS:
+        yield f"rag {rag[:40]!r} is unknown (use false to exclude a document): indexed"

@@ -16,7 +16,7 @@ from local_rag.ingest.plan import Change, Plan
 
 if TYPE_CHECKING:  # a run that finds nothing to do imports no parser
     from local_rag.documents.document import Document
-    from local_rag.documents.front_matter import JsonValue
+    from local_rag.documents.metadata import JsonValue
 
 QUOTED = r"(?<!\w)(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"  # a value, as repr shows it
 LISTED = 1000  # files listed in the manifest; the counts are always complete

@@ -145,6 +145,32 @@ def test_a_mention_of_a_private_key_and_a_public_one_are_none() -> None:
     assert find_private_key(f"-----BEGIN PUBLIC KEY-----\n{MIXED[:64]}\n") is None
 
 
+def test_a_key_that_shares_its_dashes_with_a_mention_is_found() -> None:
+    begin = joined("-----BEGIN ", "PRIVATE KEY")
+    assert find_private_key(f"{begin}{begin}-----\n{MIXED[:64]}\n") == 1
+
+
+def test_a_token_behind_a_dash_is_found() -> None:
+    token = joined("ey", "J", MIXED[:20], ".ey", "J", MIXED[:20], ".", MIXED[:43])
+    assert find_credentials(f"EXAMPLE-{token}") == [Credential(1, "JSON web token")]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        joined("-----BEGIN ", "PRIVATE KEY-----\nA: "),
+        joined("-----BEGIN ", "PRIVATE KEY-----A: "),
+        joined("-----BEGIN ", "PRIVATE KEY-----\n"),
+        joined("-ey", "Jaaaaaaaaaa"),
+        joined("-ey", "Jaaaaaaaaaa.ey", "J"),
+    ],
+    ids=["headers", "headers on one line", "first lines", "tokens", "parts of tokens"],
+)
+def test_a_megabyte_that_only_starts_like_credentials_is_read_once(part: str) -> None:
+    text = part * (1_000_000 // len(part))  # it took hours when each start read all the rest
+    assert (find_private_key(text), find_credentials(text)) == (None, [])
+
+
 class Silent:
     def notice(self, text: str) -> None:
         pass

@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from local_rag.documents.document import Document, document_from_extract, label_at, parse_document
+from local_rag.documents.document import (
+    LONGEST_ALIAS,
+    LONGEST_LABEL,
+    LONGEST_TAG,
+    LONGEST_TITLE,
+    Document,
+    document_from_extract,
+    label_at,
+    parse_document,
+)
 from local_rag.documents.formats.extract import Extract
 from local_rag.documents.formats.registry import FORMATS
-from local_rag.documents.front_matter import CUT_MARK
+from local_rag.documents.markup import LONGEST_HEADING
+from local_rag.documents.metadata import CUT_MARK
 from local_rag.text.encoding import NotText, decode
 
 
@@ -48,16 +58,16 @@ def expected(front: str, metadata: dict[str, Any], **fields: Any) -> Document:
          {"dated": "2024-03-01T10:00:00"}),
         ("date: next week\n", {"date": "next week"}, {}),
         ("a: 1\n# a: 0\na: 2\n", {"a": 2},
-         {"warnings": ("line 4 repeats the key 'a': the last counts",)}),
+         {"warnings": ("line 4 repeats the key 'a': the last value wins",)}),
         ("Title: One\ntext: |\n  title: no\ntitle: Two\n",
          {"Title": "One", "text": "title: no\n", "title": "Two"},
-         {"title": "Two", "warnings": ("line 5 repeats the key 'title': the last counts",)}),
+         {"title": "Two", "warnings": ("line 5 repeats the key 'title': the last value wins",)}),
         ("rag: no\nrag: yes\n", {"rag": False},
-         {"excluded": True, "warnings": ("line 3 repeats the key 'rag': a no counts",)}),
+         {"excluded": True, "warnings": ("line 3 repeats the key 'rag': false wins",)}),
         ("1: a\nrag: no\nrag: yes\n", {"1": "a", "rag": False},
-         {"excluded": True, "warnings": ("line 4 repeats the key 'rag': a no counts",)}),
+         {"excluded": True, "warnings": ("line 4 repeats the key 'rag': false wins",)}),
         ("rag: yes\nrag: yes\n", {"rag": True},
-         {"warnings": ("line 3 repeats the key 'rag': a no counts",)}),
+         {"warnings": ("line 3 repeats the key 'rag': false wins",)}),
         ("aliases: [Plan B, 7, Plan B, null]\n", {"aliases": ["Plan B", 7, "Plan B", None]},
          {"aliases": ("Plan B", "7")}),
         ("aliases: Plan B, Way out\n", {"aliases": "Plan B, Way out"},
@@ -75,10 +85,10 @@ def expected(front: str, metadata: dict[str, Any], **fields: Any) -> Document:
         ("lifecycle: ' SUPERSEDED '\n", {"lifecycle": " SUPERSEDED "},
          {"lifecycle": "superseded"}),
         ("lifecycle: retired\n", {"lifecycle": "retired"}, {"warnings": (
-            "lifecycle 'retired' is unknown (active, superseded): taken as active",)}),
+            "lifecycle 'retired' is unknown (use active or superseded): treated as active",)}),
         ("superseded_by: b.md\n", {"superseded_by": "b.md"}, {
             "superseded_by": "b.md", "warnings": (
-                "superseded_by is set, but not lifecycle: superseded; taken as active",)}),
+                "superseded_by is set without lifecycle: superseded; treated as active",)}),
         ("rag: false\n", {"rag": False}, {"excluded": True}),
         ("rag: 'No'\n", {"rag": "No"}, {"excluded": True}),
         ("RAG: off\n", {"RAG": False}, {"excluded": True}),
@@ -86,7 +96,7 @@ def expected(front: str, metadata: dict[str, Any], **fields: Any) -> Document:
         ("rag_chunk: headings\n", {"rag_chunk": "headings"}, {"chunking": "headings"}),
         ("rag_chunk: whole\n", {"rag_chunk": "whole"}, {"chunking": "whole"}),
         ("rag_chunk: big\n", {"rag_chunk": "big"}, {"warnings": (
-            "rag_chunk 'big' is unknown (headings, whole): chosen automatically",)}),
+            "rag_chunk 'big' is unknown (use headings or whole): treated as auto",)}),
         ("", {}, {"body_start": 7}),
     ],
 )  # fmt: skip
@@ -144,13 +154,32 @@ def test_a_rule_and_then_prose_is_no_front_matter(text: str) -> None:
         ("date: 2024-02-30\n", "(day is out of range for month)"),
         ("x: @y\n", "(while scanning for the next token)"),
         ("title: {{ title }}\n", "(while constructing a mapping)"),
-        ("x: " + "[" * 60 + "\n", "(nested too deep)"),
+        ("x: " + "[" * 60 + "\n", "(nested too deeply)"),
+        ("x: " + "[a, " * 10_000 + "\n", "(nested too deeply)"),
+        ("x: " + "{a: " * 10_000 + "\n", "(nested too deeply)"),
+        (
+            "x: " + "9" * 5_000 + "\n",
+            "(Exceeds the limit (4300 digits) for integer string "
+            "conversion: value has 5000 digits; use sys.set_int_max_str_digits() to increase the "
+            "limit)",
+        ),
     ],
 )
 def test_front_matter_that_does_not_parse_is_text_with_a_warning(front: str, warning: str) -> None:
     text = f"---\n{front}---\nBody.\n"
-    problem = f"front matter does not parse {warning}: taken as text"
+    problem = f"front matter does not parse {warning}: treated as text"
     assert parsed(front) == Document(text, warnings=(problem,))
+
+
+def test_toml_with_a_key_of_too_many_parts_is_text_with_a_warning() -> None:
+    text = f"+++\n{'a.' * 20_000}b = 1\n+++\nBody.\n"
+    problem = "front matter does not parse (nested too deeply): treated as text"
+    assert parse_document(text.encode()) == Document(text, warnings=(problem,))
+
+
+def test_a_number_too_large_to_be_written_in_digits_is_kept_by_its_beginning() -> None:
+    assert parsed(f"x: 0x{'f' * 5_000}\n").metadata == {"x": f"0x{'f' * 38}"}
+    assert parsed(f"x: {2**64}\n").metadata == {"x": str(2**64)}
 
 
 @pytest.mark.parametrize("broken", ["x: a: b\n", "d: 2024-02-30\n", "y: [\n", "{{ z }}\n"])
@@ -180,6 +209,11 @@ def test_front_matter_that_is_unclosed_or_too_long_still_hides(text: str, exclud
     document = parse_document(text.encode())
     assert document.excluded == excluded
     assert bool(document.warnings) == excluded
+
+
+@pytest.mark.parametrize("pair", ['"rag": false, "rag": true', '"RAG": "no", "rag": true'])
+def test_of_several_rag_keys_in_json_a_false_one_wins(pair: str) -> None:
+    assert parse_document(f"{{\n{pair}\n}}\nText\n".encode()).excluded
 
 
 def test_an_alias_bomb_is_cut_to_its_first_values() -> None:
@@ -439,7 +473,7 @@ def test_a_value_of_rag_that_means_nothing_is_reported() -> None:
     document = parse_document(b"---\nrag: falsch\n---\nx\n")
     assert (document.excluded, document.warnings) == (
         False,
-        ("rag 'falsch' is unknown (false leaves a document out): indexed",),
+        ("rag 'falsch' is unknown (use false to exclude a document): indexed",),
     )
 
 
@@ -459,3 +493,19 @@ def test_a_tag_that_yaml_trips_over_costs_the_front_matter_alone(value: str) -> 
     assert document.lifecycle == "superseded"
     (warning,) = document.warnings
     assert warning.startswith("front matter does not parse (")
+
+
+def test_what_is_repeated_with_each_chunk_is_cut_to_its_limit() -> None:
+    long = "x" * 80_000
+    metadata = {"tags": [long], "aliases": [long]}
+    extract = Extract(f"# {long}\n", long, ((0, long),), metadata)
+    document = document_from_extract(extract, FORMATS[".html"])
+    assert document.title == "x" * LONGEST_TITLE
+    assert document.tags == ("x" * LONGEST_TAG,)
+    assert document.aliases == ("x" * LONGEST_ALIAS,)
+    assert document.pages == ((0, "x" * LONGEST_LABEL),)
+    assert [block.heading for block in document.blocks] == ["x" * LONGEST_HEADING]
+
+
+def test_a_title_in_front_matter_is_cut_to_its_limit() -> None:
+    assert parsed(f"title: {'x' * 900}\n").title == "x" * LONGEST_TITLE

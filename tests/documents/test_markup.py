@@ -7,6 +7,7 @@ import re
 import pytest
 
 from local_rag.chunking.chunks import Chunk, chunk_document, halve
+from local_rag.chunking.sections import sections_of
 from local_rag.chunking.sizes import ChunkBudget
 from local_rag.documents.document import Document, parse_document
 from local_rag.documents.formats.registry import FORMATS, Syntax
@@ -209,3 +210,39 @@ def test_halves_of_a_chunk_keep_its_label_and_context() -> None:
         Chunk("one", 0, 3, 1, 1, ("H",), "page 1", "a,b"),
         Chunk("two", 4, 7, 1, 1, ("H",), "page 1", "a,b"),
     ]
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["[", "[a](", "![", "{#", "{.", "<", "`<", "[a]"],
+)
+def test_a_heading_of_100_kb_that_only_starts_markup_is_read_once(start: str) -> None:
+    (heading,) = headings("# " + start * (100_000 // len(start)))
+    assert heading == (1, (start * 200).replace("`", "")[:200])
+
+
+@pytest.mark.parametrize(
+    "row", [f"{BLANKS}|", f"{BLANKS}x", f":-{BLANKS}x", f"|-|{BLANKS}x", f"|{BLANKS}|{BLANKS}|"]
+)
+def test_a_row_of_blanks_makes_no_table_and_is_read_once(row: str) -> None:
+    text = f"a|b\n{row}\n"
+    assert [(b.start, b.end, b.head_end) for b in blocks(text)] == [(0, len(text), 0)]
+
+
+@pytest.mark.parametrize("marks", [".", "!?", "…", "。"])
+def test_a_line_of_100_kb_of_full_stops_is_cut_into_chunks_and_read_once(marks: str) -> None:
+    text = "x" + marks * (100_000 // len(marks)) + "y"
+    document = Document(text)
+    found = chunk_document(document, BUDGET, lambda whole: range(len(whole)))
+    assert "".join(chunk.text for chunk in found) == text
+    assert max(len(chunk.text) for chunk in found) <= BUDGET.target + BUDGET.small
+
+
+def test_the_blocks_of_many_pages_are_looked_at_once() -> None:
+    text = "a\n\n" * 20_000
+    pages = tuple((at, f"page {at // 3 + 1}") for at in range(0, len(text), 3))
+    sections, tables = sections_of(Document(text, pages=pages))
+    assert [(s.start, s.end, s.edges) for s in sections] == [
+        (at, at + 3, ()) for at in range(0, len(text), 3)
+    ]
+    assert tables == []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from local_rag.documents.formats.zip_xml import INFLATED
-from local_rag.documents.front_matter import CUT_MARK
+from local_rag.documents.metadata import CUT_MARK
 from local_rag.index.snapshots import Store
 from tests.calling import calls
 from tests.conftest import Run

@@ -165,3 +165,8 @@ def test_any_text_gives_terms_without_blanks_or_quotes(text: str, language: str)
         for term in (*word.exact, *word.stems):
             assert term
             assert not set(term) & set(" \t\n\r\f\v\0\"'*()^")
+
+
+def test_a_letter_with_400_kb_of_marks_is_one_word_with_its_first_marks() -> None:
+    marks = "\u0301\u0323" * 200_000
+    assert list(words(f"a{marks} b", "en")) == list(words(f"a{marks[:30]} b", "en"))

@@ -8,7 +8,8 @@ from urllib.parse import unquote
 
 from local_rag.documents.formats.extract import Extract, Pages, Unconvertible
 from local_rag.documents.formats.html import parse_html
-from local_rag.documents.formats.zip_xml import HIDING_PROPERTIES, Archive, attribute, local
+from local_rag.documents.formats.zip_xml import Archive, attribute, local
+from local_rag.documents.metadata import HIDING_KEYS
 from local_rag.text.encoding import decode
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def extract(data: bytes) -> Extract:
         attribute(item, "name").lower(): attribute(item, "content")
         for item in package.iterfind("{*}metadata/{*}meta")
     }
-    hiding = {key: said.get(key) for key in HIDING_PROPERTIES}
+    hiding = {key: said.get(key) for key in HIDING_KEYS}
     wanted = {"author": values.get("creator"), "date": values.get("date")} | hiding
     return pages.extract(values.get("title", ""), {k: v for k, v in wanted.items() if v})
 

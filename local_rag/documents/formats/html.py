@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 from local_rag.documents.formats.extract import Extract, escaped, table_rows, tidy
-from local_rag.documents.front_matter import normalised, split_front_matter
+from local_rag.documents.front_matter import parse_front_matter
+from local_rag.documents.metadata import HIDING_KEYS, normalise
 from local_rag.text.encoding import decode
 
 UNSEEN = frozenset(
@@ -21,18 +22,21 @@ BLOCK_ELEMENTS = frozenset({
 VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta",
                   "source", "track", "wbr"})  # fmt: skip
 CLOSED_BY_NEXT = frozenset({"p", "li", "td", "th", "tr", "dt", "dd", "option"})
-META_KEYS = {"author": "author", "description": "description", "keywords": "tags", "date": "date",
-        "rag": "rag", "lifecycle": "lifecycle", "superseded_by": "superseded_by"}  # fmt: skip
+# The names of <meta> elements that are kept, each with the key that it becomes.
+META_KEYS = {
+    "author": "author", "description": "description", "keywords": "tags", "date": "date",
+    **{key: key for key in HIDING_KEYS},
+}  # fmt: skip
 
 
 def extract(data: bytes) -> Extract:
     """The text of a web page's file, which may begin with front matter."""
-    source, warning = decode(data)
-    keys, body, odd = split_front_matter(source)
-    page = parse_html(source[body:])
-    metadata, cut = normalised(page.metadata | keys)
-    warnings = (*([warning] if warning else []), *odd, *cut)
-    return Extract(page.text, page.title, (), metadata, warnings)
+    source, decoding_warning = decode(data)
+    front = parse_front_matter(source)
+    page = parse_html(source[front.body_start :])
+    metadata = normalise(page.metadata | front.keys)
+    warnings = ((decoding_warning,) if decoding_warning else ()) + front.warnings
+    return Extract(page.text, page.title, (), metadata.values, warnings + metadata.warnings)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from local_rag.documents.formats.extract import Extract, Pages, Unconvertible
-from local_rag.documents.front_matter import normalised, split_front_matter
+from local_rag.documents.front_matter import FrontMatter, parse_front_matter
+from local_rag.documents.metadata import HIDING_KEYS, normalise
 
-KEYS = ("title", "tags", "date", "aliases", "rag", "lifecycle", "superseded_by")
+KEPT_KEYS = ("title", "tags", "date", "aliases", *HIDING_KEYS)
 LONGEST_OUTPUT = 2_000  # characters of one output; a training log has megabytes
-ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # the colours of a traceback
+COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")  # in tracebacks
 
 
 def extract(data: bytes) -> Extract:
@@ -20,31 +21,33 @@ def extract(data: bytes) -> Extract:
     try:
         book = json.loads(data.decode("utf-8-sig"))
         sheets = book.get("worksheets") or [book]
-        cells = [cell for sheet in sheets for cell in sheet["cells"]]
+        every = [cell for sheet in sheets for cell in sheet["cells"]]
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise Unconvertible("not a Jupyter notebook") from error
+    # An entry that is not a cell still takes a number.
+    cells = [cell if isinstance(cell, dict) else {} for cell in every]
     language = _language(book)
     pages = Pages()
     for number, cell in enumerate(cells, 1):
-        if isinstance(cell, dict):
-            pages.add(f"cell {number}", _cell(cell, language))
-    metadata, odd = _metadata(book, cells)
-    return replace(pages.extract(metadata=metadata), warnings=tuple(odd))
+        pages.add(f"cell {number}", _cell(cell, language))
+    front = _front_matter(cells[0]) if cells else FrontMatter()
+    metadata = normalise(_own_metadata(book) | front.keys)
+    warnings = front.warnings + metadata.warnings
+    return replace(pages.extract(metadata=metadata.values), warnings=warnings)
 
 
-def _metadata(book: dict[str, Any], cells: list[Any]) -> tuple[dict[str, Any], list[str]]:
-    """What the notebook says of itself and its first cell's front matter, as Quarto has it; and
-    what is odd about them.
-    """
-    said = book.get("metadata")
-    kept = {k: said[k] for k in KEYS if k in said} if isinstance(said, dict) else {}
-    first = cells[0] if cells and isinstance(cells[0], dict) else {}
-    odd: list[str] = []
-    if first.get("cell_type") in ("raw", "markdown"):
-        keys, _, odd = split_front_matter(_text(first.get("source", "")))
-        kept |= keys
-    metadata, cut = normalised(kept)
-    return metadata, odd + cut
+def _front_matter(first: dict[str, Any]) -> FrontMatter:
+    """The front matter in the first cell, as Quarto has it."""
+    if first.get("cell_type") not in ("raw", "markdown"):
+        return FrontMatter()
+    return parse_front_matter(_text(first.get("source", "")))
+
+
+def _own_metadata(book: dict[str, Any]) -> dict[str, Any]:
+    metadata = book.get("metadata")
+    if not isinstance(metadata, dict):
+        return {}
+    return {key: metadata[key] for key in KEPT_KEYS if key in metadata}
 
 
 def _language(book: dict[str, Any]) -> str:
@@ -64,7 +67,7 @@ def _cell(cell: dict[str, Any], language: str) -> str:
     shown = [_fenced(source, language)] if source.strip() else []
     outputs = cell.get("outputs")
     for output in outputs if isinstance(outputs, list) else ():
-        text = ESCAPES.sub("", _output(output)).strip("\n")
+        text = COLOUR_CODES.sub("", _output(output)).strip("\n")
         if text:
             cut = text[:LONGEST_OUTPUT] + ("\n[cut]" if len(text) > LONGEST_OUTPUT else "")
             shown.append(_fenced(cut, "output"))

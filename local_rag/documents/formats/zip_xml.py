@@ -10,17 +10,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from local_rag.documents.formats.extract import Unconvertible
+from local_rag.documents.metadata import HIDING_KEYS
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 INFLATED = 50_000_000  # bytes read from one archive; a bomb of 40 KB holds 4 GB
-PARTS = 10_000
-HIDING_PROPERTIES = (
-    "rag",
-    "lifecycle",
-    "superseded_by",
-)  # properties by which an author hides a document
+MOST_PARTS = 10_000
 
 
 class Archive:
@@ -32,8 +28,8 @@ class Archive:
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise Unconvertible("not a zip archive: damaged or encrypted") from error
         self.names = frozenset(self._zip.namelist())
-        if len(self.names) > PARTS:
-            raise Unconvertible(f"has more than {PARTS} parts")
+        if len(self.names) > MOST_PARTS:
+            raise Unconvertible(f"has more than {MOST_PARTS} parts")
         self._left = INFLATED
 
     def read(self, name: str) -> bytes:
@@ -118,7 +114,7 @@ def core_properties(archive: Archive, name: str) -> tuple[str, dict[str, str]]:
         local(item): " ".join((item.text or "").split())
         for item in (root.iter() if root is not None else ())
     }
-    custom = {key: value for key, value in _custom(archive, root) if key in HIDING_PROPERTIES}
+    custom = {key: value for key, value in _custom(archive, root) if key in HIDING_KEYS}
     wanted = custom | {
         "author": values.get("creator") or values.get("initial-creator"),
         "created": values.get("created") or values.get("creation-date"),

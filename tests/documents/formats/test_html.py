@@ -11,7 +11,7 @@ from local_rag.documents.formats import eml as mail
 from local_rag.documents.formats import epub
 from local_rag.documents.formats import html as webpage
 from local_rag.documents.formats.extract import Extract, Unconvertible
-from local_rag.documents.front_matter import CUT_MARK
+from local_rag.documents.metadata import CUT_MARK
 
 
 def page(body: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from local_rag.documents.formats import ipynb as notebook
 from local_rag.documents.formats.extract import Extract, Unconvertible
-from local_rag.documents.front_matter import CUT_MARK
+from local_rag.documents.metadata import CUT_MARK
 
 
 def book(*cells: dict[str, Any], **other: Any) -> bytes:
@@ -64,7 +64,7 @@ def test_what_is_odd_about_the_front_matter_of_the_first_cell_is_said() -> None:
     front = f"---\ntags: [{tags}]\nlifecycle: superseded\nLifecycle: superseded\n---"
     found = notebook.extract(book({"cell_type": "raw", "source": front}))
     assert found.metadata["lifecycle"] == "superseded"
-    assert found.warnings == ("line 4 repeats the key 'lifecycle': the last counts", CUT_MARK)
+    assert found.warnings == ("line 4 repeats the key 'lifecycle': the last value wins", CUT_MARK)
 
 
 @pytest.mark.parametrize(
