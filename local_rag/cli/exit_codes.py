@@ -12,7 +12,7 @@ INTACT, PROBLEMS, NO_INDEX = 0, 1, 2  # of ingest.py --verify
 ANSWERED, NO_MATCH, FAILED = 0, 1, 2  # of python -m local_rag
 
 INGEST = {
-    PUBLISHED: "the index is as good as the corpus allows",
+    PUBLISHED: "every document that should be in the index is in it",
     ATTENTION: "published or unchanged, but something needs a person",
     NOTHING_DONE: "nothing could be done",
     REPORT_LOST: "finished, but the report could not be printed",

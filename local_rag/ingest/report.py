@@ -79,7 +79,7 @@ class Report:
 
     @property
     def exit_code(self) -> int:
-        """0 if the index is as good as the corpus allows, 1 if something needs a person."""
+        """0 if every document that should be in the index is in it, 1 if a person must look."""
         needs_a_person = (
             self.failed
             or self.undecided
