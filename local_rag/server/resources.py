@@ -85,20 +85,16 @@ def read_resource(live: LiveIndex, uri: str) -> types.ReadResourceResult:
         PathRefused: the path leads elsewhere now.
     """
     with live.use() as index:
-        return _resource_contents(index, uri)
-
-
-def _resource_contents(index: OpenIndex, uri: str) -> types.ReadResourceResult:
-    file = document_of_uri(index, uri)
-    uri = uri_of(file.root, file.path)
-    lines = "".join(f"[{notice}]\n\n" for notice in banner(file, state_of(index, file)))
-    text = index.catalog.text(file.number)
-    ready, rest = len(text), ""
-    room = RESOURCE_BYTES - json_size([uri, lines]) - FRAME_BYTES
-    if json_size(text) > room:
-        kept = len(fit_prefix(text, room - 2 * json_size(display_name((file.root, file.path)))))
-        ready = text.rfind("\n", 0, kept) + 1 or kept
-        rest = f"\n[Cut. The rest: {call_from(file, place_of(text, ready))}]"
+        file = document_of_uri(index, uri)
+        uri = uri_of(file.root, file.path)
+        lines = "".join(f"[{notice}]\n\n" for notice in banner(file, state_of(index, file)))
+        text = index.catalog.text(file.number)
+        ready, rest = len(text), ""
+        room = RESOURCE_BYTES - json_size([uri, lines]) - FRAME_BYTES
+        if json_size(text) > room:
+            kept = len(fit_prefix(text, room - 2 * json_size(display_name((file.root, file.path)))))
+            ready = text.rfind("\n", 0, kept) + 1 or kept
+            rest = f"\n[Cut. The rest: {call_from(file, place_of(text, ready))}]"
     content = types.TextResourceContents(
         uri=uri, mime_type="text/plain", text=lines + safe_text(text[:ready]) + rest
     )
