@@ -187,15 +187,12 @@ def _finish(
         start = first + len(piece) - len(piece.lstrip())
         end = last - (len(piece) - len(piece.rstrip()))
         lines = bisect.bisect_right(starts, start), bisect.bisect_right(starts, end - 1)
-        label, context = _label(document, start, end), _context(text, start, tables)
+        label, last_label = label_at(document, start), label_at(document, end - 1)
+        if last_label != label:  # small pages in one chunk: `page 3-5`
+            label = f"{label}-{last_label.rpartition(' ')[2]}"
+        context = _context(text, start, tables)
         chunks.append(Chunk(text[start:end], start, end, *lines, trail, label, context))
     return chunks
-
-
-def _label(document: Document, start: int, end: int) -> str:
-    """Such as `page 3`, or `page 3-5` for small pages in one chunk."""
-    first, last = label_at(document, start), label_at(document, end - 1)
-    return first if first == last else f"{first}-{last.rpartition(' ')[2]}"
 
 
 def _context(text: str, start: int, tables: Sequence[TableSpan]) -> str:
