@@ -107,21 +107,17 @@ def halve(chunk: Chunk, text: str) -> list[Chunk]:
 
 def _merge_small(sections: list[Section], budget: ChunkBudget, ruler: _Ruler) -> list[Section]:
     """Joins neighbours while one of them is small and together they fit the target."""
-    merged: list[Section] = []
-    for section in sections:
-        last = merged[-1] if merged else None
-        if last and _should_join(last, section, budget, ruler):
+    merged = sections[:1]
+    for section in sections[1:]:
+        last = merged[-1]
+        sizes = ruler.size((last.start, last.end)), ruler.size((section.start, section.end))
+        if min(sizes) < budget.small and sum(sizes) <= budget.target:
             trail = tuple(a for a, b in zip(last.trail, section.trail, strict=False) if a == b)
             edges = last.edges + section.edges
             merged[-1] = Section(last.start, section.end, trail, edges)
         else:
             merged.append(section)
     return merged
-
-
-def _should_join(last: Section, section: Section, budget: ChunkBudget, ruler: _Ruler) -> bool:
-    sizes = ruler.size((last.start, last.end)), ruler.size((section.start, section.end))
-    return min(sizes) < budget.small and sum(sizes) <= budget.target
 
 
 def _divide(section: Section, target: int, budget: ChunkBudget, ruler: _Ruler) -> list[Span]:
@@ -147,21 +143,16 @@ def _break_down(span: Span, edges: Sequence[int], goal: int, ruler: _Ruler) -> l
     ]
     pieces = [span]
     for cut in cuts:
-        pieces = [
-            part
-            for piece in pieces
-            for part in ([piece] if ruler.size(piece) <= goal else _split(piece, cut(piece)))
-        ]
+        uncut, pieces = pieces, []
+        for start, end in uncut:
+            large = ruler.size((start, end)) > goal
+            inside = [o for o in cut((start, end)) if start < o < end] if large else []
+            pieces += pairwise([start, *inside, end])
     return [part for piece in pieces for part in _by_tokens(piece, goal, ruler)]
 
 
 def _after(pattern: str, span: Span, text: str) -> Iterator[int]:
     return (match.end() for match in re.compile(pattern).finditer(text, *span))
-
-
-def _split(span: Span, offsets: Iterator[int]) -> list[Span]:
-    borders = [span[0], *(o for o in offsets if span[0] < o < span[1]), span[1]]
-    return list(pairwise(borders))
 
 
 def _by_tokens(span: Span, goal: int, ruler: _Ruler) -> Iterator[Span]:
@@ -196,15 +187,12 @@ def _finish(
         start = first + len(piece) - len(piece.lstrip())
         end = last - (len(piece) - len(piece.rstrip()))
         lines = bisect.bisect_right(starts, start), bisect.bisect_right(starts, end - 1)
-        label, context = _label(document, start, end), _context(text, start, tables)
+        label, last_label = label_at(document, start), label_at(document, end - 1)
+        if last_label != label:  # small pages in one chunk: `page 3-5`
+            label = f"{label}-{last_label.rpartition(' ')[2]}"
+        context = _context(text, start, tables)
         chunks.append(Chunk(text[start:end], start, end, *lines, trail, label, context))
     return chunks
-
-
-def _label(document: Document, start: int, end: int) -> str:
-    """Such as `page 3`, or `page 3-5` for small pages in one chunk."""
-    first, last = label_at(document, start), label_at(document, end - 1)
-    return first if first == last else f"{first}-{last.rpartition(' ')[2]}"
 
 
 def _context(text: str, start: int, tables: Sequence[TableSpan]) -> str:

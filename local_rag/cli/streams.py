@@ -58,14 +58,10 @@ def say(text: str) -> None:
             raise OSError("it is closed")
         print(text, flush=True)
     except (OSError, ValueError) as error:  # ValueError: closed by this program
-        _write_no_more()
+        # Else Python would write what is buffered once more at exit, and fail.
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, 1)
+        os.close(nothing)
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         what = f"Could not write to standard output ({why})."
         raise OutputLost(what, "Redirect it somewhere with space.") from None
-
-
-def _write_no_more() -> None:
-    """Discards buffered output; otherwise Python would try to write it again at exit, and fail."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
-    os.close(nothing)

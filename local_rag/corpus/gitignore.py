@@ -84,23 +84,15 @@ def parse_ignores(data: bytes, prefix: str) -> tuple[IgnoreFile, list[int]]:
     lines = data.decode("utf-8-sig", "replace").splitlines()
     good, bad = [], []
     for number, line in enumerate(lines, 1):
-        if _is_pattern(line):
-            good.append(line)
-        else:
+        try:
+            GitIgnoreSpec.from_lines([line])
+        except ValueError:
             bad.append(number)
+        else:
+            good.append(line)
     parts = (good[at : at + LINES_AT_ONCE] for at in range(0, len(good), LINES_AT_ONCE))
     specs = (GitIgnoreSpec.from_lines(part) for part in parts)
     return IgnoreFile(prefix, tuple(specs)), bad
-
-
-def _is_pattern(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
 
 
 def read_hiding_file(

@@ -96,16 +96,12 @@ def _opened(path: str, folder: int | None = None) -> int:
 def _check_place(handle: int, path: str, root: str) -> None:
     """Raises `PathRefused` unless the open file lies where `path` says, inside `root`."""
     inside = path == root or path.startswith(root.rstrip(os.sep) + os.sep)
-    if not inside or _true_path(handle, path) != path:
-        raise _refused(path)
-
-
-def _true_path(handle: int, location: str) -> str:
-    """Where the open file lies. Linux tells it; elsewhere the path is resolved again."""
     try:
-        return os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - for every folder of a run
-    except OSError:
-        return os.path.realpath(location)
+        there = os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - for every folder of a run
+    except OSError:  # only Linux tells where an open file lies
+        there = os.path.realpath(path)
+    if not inside or there != path:
+        raise _refused(path)
 
 
 def _content(handle: int, name: str, max_bytes: int) -> FileContent:

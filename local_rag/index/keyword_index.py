@@ -139,23 +139,15 @@ def _scores(
     mass = 0.0
     for expression, weight in terms.items():
         rows = source.rows(sql, (expression,))
-        factor = weight * _idf_ratio(total, len(rows))
-        rarity = weight * math.log1p(_odds(total, len(rows))) if STEMS in expression else 0.0
+        odds = (total - len(rows) + 0.5) / (len(rows) + 0.5)
+        # FTS5 cuts its inverse document frequency off at 1e-6; ours stays well above zero.
+        factor = weight * (math.log1p(odds) / (math.log(odds) if odds > 1 else 1e-6))
+        rarity = weight * math.log1p(odds) if STEMS in expression else 0.0
         mass += rarity
         for number, negative in rows:
             scores[number] = scores.get(number, 0.0) - factor * negative
             covered[number] = covered.get(number, 0.0) + rarity
     return scores, {number: share / mass for number, share in covered.items() if mass}
-
-
-def _idf_ratio(total: int, found: int) -> float:
-    """Turns FTS5's inverse document frequency, cut off at 1e-6, into one that stays above zero."""
-    odds = _odds(total, found)
-    return math.log1p(odds) / (math.log(odds) if odds > 1 else 1e-6)
-
-
-def _odds(total: int, found: int) -> float:
-    return (total - found + 0.5) / (found + 0.5)
 
 
 def _languages(source: RowSource, query: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -75,10 +75,13 @@ class IngestReport:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> IngestReport:
         """What `to_json` wrote, now or in an earlier version."""
+        stored: list[dict[str, Any]] = values.get("set_aside", [])
+        kinds: list[dict[str, Any]] = values.get("set_aside_kinds", [{}] * len(stored))
+        set_aside = (file | kind for file, kind in zip(stored, kinds, strict=True))
         return cls(
             tuple(map(SkippedFile.from_json, values.get("skipped", ()))),
             values.get("skipped_by_reason", {}),
-            tuple(_set_aside(values)),
+            tuple(map(SkippedFile.from_json, set_aside)),
             tuple(Remark(**remark) for remark in values.get("failed", ())),
             tuple(Remark(**remark) for remark in values.get("warnings", ())),
             values.get("warned", 0),
@@ -102,14 +105,6 @@ class IngestReport:
 def _only(skipped: SkippedFile, keys: Sequence[str]) -> dict[str, Any]:
     values = skipped.to_json()
     return {key: values[key] for key in keys}
-
-
-def _set_aside(values: Mapping[str, Any]) -> Iterator[SkippedFile]:
-    """The stored files, each with the kind that is kept beside them, if there is one."""
-    stored: list[dict[str, Any]] = values.get("set_aside", [])
-    kinds: list[dict[str, Any]] = values.get("set_aside_kinds", [{}] * len(stored))
-    for file, kind in zip(stored, kinds, strict=True):
-        yield SkippedFile.from_json(file | kind)
 
 
 @dataclass(frozen=True)

@@ -62,9 +62,11 @@ class Glob:
     def __init__(self, written: str, roots: Iterable[RootState]) -> None:
         plain = parse_path(written, roots)
         as_written = ParsedPath(None, unicodedata.normalize("NFC", written))
-        self._readings = [
-            (one.root, _patterns(one.path)) for one in dict.fromkeys((as_written, plain))
-        ]
+        self._readings = []
+        for one in dict.fromkeys((as_written, plain)):
+            glob = one.path
+            patterns = dict.fromkeys((glob, glob.removeprefix("**/"), glob.replace("**/", "")))
+            self._readings.append((one.root, list(patterns)))
 
     def matches(self, root: str, path: str) -> bool:
         """Whether a document matches."""
@@ -72,10 +74,6 @@ class Glob:
             wanted in (None, root) and any(_matches(path, pattern) for pattern in patterns)
             for wanted, patterns in self._readings
         )
-
-
-def _patterns(glob: str) -> list[str]:
-    return list(dict.fromkeys((glob, glob.removeprefix("**/"), glob.replace("**/", ""))))
 
 
 def _matches(path: str, glob: str) -> bool:

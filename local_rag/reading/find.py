@@ -44,7 +44,13 @@ def find_file(index: OpenIndex, wanted: str) -> FileRecord:
             listed = ", ".join(map(display_name, found[:MOST_NAMED]))
             raise DocumentNotFound(f"{_echo(wanted)} is ambiguous.", f"Say which: {listed}{more}.")
     what = f"No indexed document has the path {_echo(wanted)}."
-    raise DocumentNotFound(what, _remedy(names, wanted, plain))
+    folder = f"{plain.path.rstrip('/')}/"
+    if folder != "/" and any(name[1].startswith(folder) for name in names):
+        listing = format_call("list_files", glob=one_line(wanted))
+        raise DocumentNotFound(what, f"It is a folder: {listing}.")
+    near = ", ".join(nearest(names, plain.path))
+    remedy = f"Did you mean {near}?" if near else "Use a path from search_corpus or list_files."
+    raise DocumentNotFound(what, remedy)
 
 
 def _readings(
@@ -59,14 +65,6 @@ def _readings(
     yield list(_by_end(names, either))
     yield list(_by_end(below, {plain.path}))
     yield list(_by_alias(index.catalog.aliases(), wanted))
-
-
-def _remedy(names: list[DocumentName], wanted: str, plain: ParsedPath) -> str:
-    folder = f"{plain.path.rstrip('/')}/"
-    if folder != "/" and any(name[1].startswith(folder) for name in names):
-        return f"It is a folder: {format_call('list_files', glob=one_line(wanted))}."
-    near = ", ".join(nearest(names, plain.path))
-    return f"Did you mean {near}?" if near else "Use a path from search_corpus or list_files."
 
 
 def display_name(name: DocumentName) -> str:
@@ -85,15 +83,12 @@ def nearest(names: Iterable[DocumentName], wanted: str) -> list[str]:
         key = _key(path if by_path else path.rpartition("/")[2])
         by_key.setdefault(key, []).append(display_name((root, path)))
     asked = asked.partition(":")[2] or asked
-    keys = difflib.get_close_matches(asked, _likely(by_key, asked), n=3, cutoff=0.7)
-    return [name for key in keys for name in by_key[key]][:3]
-
-
-def _likely(keys: Iterable[str], asked: str) -> list[str]:
-    """The keys that share the most letter pairs: comparing 30,000 names in full takes 10 s."""
+    # Only those that share the most letter pairs: comparing 30,000 names in full takes 10 s.
     pairs = {asked[i : i + 2] for i in range(len(asked) - 1)} or {asked}
-    scored = ((sum(p in key for p in pairs) - abs(len(key) - len(asked)) / 2, key) for key in keys)
-    return [key for _, key in heapq.nlargest(LIKELY, scored)]
+    scored = ((sum(p in k for p in pairs) - abs(len(k) - len(asked)) / 2, k) for k in by_key)
+    likely = [key for _, key in heapq.nlargest(LIKELY, scored)]
+    keys = difflib.get_close_matches(asked, likely, n=3, cutoff=0.7)
+    return [name for key in keys for name in by_key[key]][:3]
 
 
 def _exact(names: Iterable[DocumentName], spellings: set[str]) -> Iterable[DocumentName]:

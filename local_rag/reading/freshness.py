@@ -92,7 +92,15 @@ def drift(
 ) -> Drift:
     """What has changed in `roots` since the index was built, checked until a monotonic time."""
     found = Drift()
-    _indexed(index, found, until)
+    for file in index.catalog.files():
+        if time.monotonic() > until:
+            break
+        try:
+            state = state_of(index, file)
+        except PathRefused:
+            state = "gone"
+        if state != "current":
+            (found.gone if state == "gone" else found.changed).append((file.root, file.path))
     known = set(index.catalog.names()) | _left_out(index)
     for root in roots:
         is_kept_out = _checker(index, root, max_bytes)
@@ -103,18 +111,6 @@ def drift(
                 break
     found.cut = time.monotonic() > until
     return found
-
-
-def _indexed(index: OpenIndex, found: Drift, until: float) -> None:
-    for file in index.catalog.files():
-        if time.monotonic() > until:
-            return
-        try:
-            state = state_of(index, file)
-        except PathRefused:
-            state = "gone"
-        if state != "current":
-            (found.gone if state == "gone" else found.changed).append((file.root, file.path))
 
 
 def _left_out(index: OpenIndex) -> set[DocumentName]:

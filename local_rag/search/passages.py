@@ -39,7 +39,13 @@ class _Page:
             first, last = self._spans[i]
             beside = place in (first - 1, last + 1)
             if passage.file == chunk.file and beside and passage.merged < MOST_MERGED:
-                self.found[i] = _joined(passage, chunk)
+                self.found[i] = replace(
+                    passage,
+                    start=min(passage.start, chunk.start),
+                    end=max(passage.end, chunk.end),
+                    first_line=min(passage.first_line, chunk.first_line),
+                    merged=passage.merged + 1,
+                )
                 self._spans[i] = (min(first, place), max(last, place))
                 return True
         return False
@@ -75,13 +81,3 @@ def passages(
     for fused, chunk, place in left:
         page.add(fused, chunk, place, limit)
     return page.found
-
-
-def _joined(passage: Passage, chunk: ChunkRecord) -> Passage:
-    return replace(
-        passage,
-        start=min(passage.start, chunk.start),
-        end=max(passage.end, chunk.end),
-        first_line=min(passage.first_line, chunk.first_line),
-        merged=passage.merged + 1,
-    )

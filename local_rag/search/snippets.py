@@ -96,18 +96,17 @@ def stem_weights(query: str, language: str) -> dict[str, float]:
 def units(text: str) -> list[TextRange]:
     """`text` as consecutive spans that read as units: lines, sentences, or long pieces."""
     borders = [0, *(m.end() for m in BORDER.finditer(text)), len(text)]
-    spans = [(a, b) for a, b in pairwise(borders) if b > a]
-    return [piece for span in spans for piece in _cut(text, span)]
-
-
-def _cut(text: str, span: TextRange) -> list[TextRange]:
-    pieces, (start, end) = [], span
-    while end - start > LONGEST_UNIT:
-        blank = text.rfind(" ", start + LONGEST_UNIT // 2, start + LONGEST_UNIT)
-        border = blank + 1 if blank > 0 else start + LONGEST_UNIT
-        pieces.append((start, border))
-        start = border
-    return [*pieces, (start, end)]
+    pieces = []
+    for start, end in pairwise(borders):
+        first = start
+        while end - first > LONGEST_UNIT:
+            blank = text.rfind(" ", first + LONGEST_UNIT // 2, first + LONGEST_UNIT)
+            border = blank + 1 if blank > 0 else first + LONGEST_UNIT
+            pieces.append((first, border))
+            first = border
+        if first < end:
+            pieces.append((first, end))
+    return pieces
 
 
 def window(

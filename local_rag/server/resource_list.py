@@ -98,8 +98,13 @@ class EarlyList:
 
     def __call__(self, cursor: str | None) -> Learned | None:
         """A page; None where it takes a closer look at the store."""
+        folder = self._plain
         try:
-            page = page_of_store(Store(self._plain or _store_folder()), cursor)
+            if folder is None:
+                from local_rag.settings import load_settings
+
+                folder = load_settings().store_dir
+            page = page_of_store(Store(folder), cursor)
         except IndexUnreadable:  # an older snapshot may be whole
             return None
         except RagError as error:
@@ -107,18 +112,17 @@ class EarlyList:
         return Learned(page.resources, page.next_cursor)
 
 
-def _store_folder() -> Path:
-    from local_rag.settings import load_settings
-
-    return load_settings().store_dir
-
-
 def plain_store_folder() -> Path | None:
     """The store's folder, where no setting needs a check that takes long; else None."""
     given = {n[4:].lower(): v for n, v in os.environ.items() if n.startswith("RAG_")}
     config = Path(given.pop("config", "") or DEFAULT_CONFIG).expanduser()
     try:
-        settings = _from_file(config) | given if config.exists() else given
+        settings: dict[str, Any] = {}
+        if config.exists():
+            import tomllib
+
+            settings = tomllib.loads(config.read_text(encoding="utf-8-sig"))
+        settings |= given
     except (OSError, ValueError):
         return None
     if settings.keys() - FREE - EITHER.keys() or (
@@ -130,12 +134,6 @@ def plain_store_folder() -> Path | None:
     named = settings.get("store_dir", DEFAULT_STORE)
     folder = Path(named if isinstance(named, str) else "").expanduser()
     return folder if folder.is_absolute() else None
-
-
-def _from_file(config: Path) -> dict[str, Any]:
-    import tomllib
-
-    return tomllib.loads(config.read_text(encoding="utf-8-sig"))
 
 
 def error_line(error: RagError) -> str:

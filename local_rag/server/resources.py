@@ -16,7 +16,7 @@ from local_rag.index.catalog import FileRecord
 from local_rag.index.live_index import LiveIndex, OpenIndex
 from local_rag.reading.find import DocumentName, display_name
 from local_rag.reading.freshness import state_of
-from local_rag.reading.paging import Place, place_of
+from local_rag.reading.paging import place_of
 from local_rag.server.resource_list import (
     FRAME_BYTES,
     URI_SCHEME,
@@ -24,10 +24,10 @@ from local_rag.server.resource_list import (
     resource_page,
     uri_of,
 )
-from local_rag.text.sanitize import format_call, one_line, safe_text
+from local_rag.text.sanitize import one_line, safe_text
 from local_rag.text.trim import fit_prefix, json_size, shorten
 from local_rag.tools.answer_size import ANSWER_BYTES, TITLE_BYTES
-from local_rag.tools.get_file import banner
+from local_rag.tools.get_file import banner, call_from
 
 TEMPLATE = "corpus://{root}/{+path}"
 RESOURCE_BYTES = 100_000  # bytes of one resource, which a person picks to have it whole
@@ -85,33 +85,20 @@ def read_resource(live: LiveIndex, uri: str) -> types.ReadResourceResult:
         PathRefused: the path leads elsewhere now.
     """
     with live.use() as index:
-        return _resource_contents(index, uri)
-
-
-def _resource_contents(index: OpenIndex, uri: str) -> types.ReadResourceResult:
-    file = document_of_uri(index, uri)
-    uri = uri_of(file.root, file.path)
-    lines = "".join(f"[{notice}]\n\n" for notice in banner(file, state_of(index, file)))
-    text = index.catalog.text(file.number)
-    ready, rest = len(text), ""
-    room = RESOURCE_BYTES - json_size([uri, lines]) - FRAME_BYTES
-    if json_size(text) > room:
-        kept = len(fit_prefix(text, room - 2 * json_size(display_name((file.root, file.path)))))
-        ready = text.rfind("\n", 0, kept) + 1 or kept
-        rest = f"\n[Cut. The rest: {_call_from(file, place_of(text, ready))}]"
+        file = document_of_uri(index, uri)
+        uri = uri_of(file.root, file.path)
+        lines = "".join(f"[{notice}]\n\n" for notice in banner(file, state_of(index, file)))
+        text = index.catalog.text(file.number)
+        ready, rest = len(text), ""
+        room = RESOURCE_BYTES - json_size([uri, lines]) - FRAME_BYTES
+        if json_size(text) > room:
+            kept = len(fit_prefix(text, room - 2 * json_size(display_name((file.root, file.path)))))
+            ready = text.rfind("\n", 0, kept) + 1 or kept
+            rest = f"\n[Cut. The rest: {call_from(file, place_of(text, ready))}]"
     content = types.TextResourceContents(
         uri=uri, mime_type="text/plain", text=lines + safe_text(text[:ready]) + rest
     )
     return types.ReadResourceResult(contents=[content])
-
-
-def _call_from(file: FileRecord, place: Place) -> str:
-    return format_call(
-        "get_file",
-        path=display_name((file.root, file.path)),
-        start_line=place.line,
-        start_column=place.column if place.column > 1 else None,
-    )
 
 
 def complete(live: LiveIndex, params: types.CompleteRequestParams) -> types.CompleteResult:

@@ -26,30 +26,23 @@ def check_python() -> None:
 
 def trouble_of(error: Exception) -> str:
     """The one line for what was raised while the server was being loaded."""
-    python, install = sys.executable, _install()
+    python = sys.executable
+    install = f'"{python}" -m pip install -r "{PROJECT / "requirements.txt"}"'
     if isinstance(error, PythonTooOld):
         needed, has = ".".join(map(str, OLDEST)), ".".join(map(str, sys.version_info[:3]))
         return f"The server needs Python {needed} or newer; {python} is {has}. {_register()}"
     package = (getattr(error, "name", None) or "").partition(".")[0]
     if isinstance(error, ImportError) and package and package != "local_rag":
-        if _own_python().is_file() and not _is_own(python):
+        if _own_python().is_file() and Path(python).parent != _own_python().parent:
             return f"The package {package} is not installed for {python}. {_register()}"
         return f"The package {package} is not installed for {python}. Run: {install}"
     said = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST_REASON]
     return f"The server could not be loaded ({said}). Install its packages again: {install}"
 
 
-def _install() -> str:
-    return f'"{sys.executable}" -m pip install -r "{PROJECT / "requirements.txt"}"'
-
-
 def _own_python() -> Path:
     """The interpreter that `make install` makes."""
     return PROJECT / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-
-
-def _is_own(python: str) -> bool:
-    return Path(python).parent == _own_python().parent
 
 
 def _register() -> str:

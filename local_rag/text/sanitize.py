@@ -18,11 +18,9 @@ def safe_text(text: str) -> str:
 
 def one_line(text: str) -> str:
     """`text` as one safe line: line breaks and other unsafe characters are spelled out."""
-    return UNSAFE.sub(_spelled, text.replace("\n", "\\n"))
-
-
-def _spelled(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode("ascii")
+    return UNSAFE.sub(
+        lambda found: found[0].encode("unicode_escape").decode("ascii"), text.replace("\n", "\\n")
+    )
 
 
 def format_call(tool: str, **arguments: object) -> str:

@@ -6,7 +6,6 @@ import re
 import threading
 import unicodedata
 from functools import cache
-from typing import Any
 
 import snowballstemmer
 
@@ -39,8 +38,4 @@ def _stem(part: str, language: str) -> str:
 
 
 _stemming = threading.Lock()  # a stemmer keeps the word it works on in itself
-
-
-@cache
-def _stemmer(algorithm: str) -> Any:
-    return snowballstemmer.stemmer(algorithm)
+_stemmer = cache(snowballstemmer.stemmer)

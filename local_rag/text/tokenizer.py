@@ -124,7 +124,8 @@ def _identifier(token: str, language: str) -> Word:
     whole = THOUSANDS.sub(lambda m: m[0].replace(",", ""), token.lower()[:LONGEST_TERM])
     plain = folded(whole)
     pieces = tuple(piece for piece in PIECES.split(plain) if piece not in ("", plain))
-    stop = len(parts) == 1 and _is_stop(parts[0], language)
+    lower = parts[0].lower() if len(parts) == 1 else ""
+    stop = bool(lower) and is_stop_word(lower, word_language(lower[0], language))
     return Word(whole, plain, stems, pieces, stop)
 
 
@@ -136,8 +137,3 @@ def _parts(piece: str) -> list[str]:
         match = LETTERS_DIGITS.fullmatch(part)
         parts += [group for group in match.groups() if group] if match else [part]
     return [part for part in parts if part]
-
-
-def _is_stop(part: str, language: str) -> bool:
-    lower = part.lower()
-    return is_stop_word(lower, word_language(lower[0], language))

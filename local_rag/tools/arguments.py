@@ -56,20 +56,12 @@ def checked_arguments(model: type[BaseModel], arguments: dict[str, Any]) -> Base
         near = difflib.get_close_matches(name[:ECHO_BYTES], known, n=1)
         remedy = f"Did you mean {near[0]}?" if near else f"There are: {', '.join(known)}."
         raise BadArgument(f"Unknown argument '{shorten(name, ECHO_BYTES)}'.", remedy)
-    remedy = _described(model, first["loc"])
+    field = model.model_fields.get(str(first["loc"][0])) if first["loc"] else None
+    described = field and field.description
+    remedy = f"It takes: {described}" if described else "See the tool's schema."
     if first["type"] == "missing":
         raise BadArgument(f"Argument '{name}' is missing.", remedy)
     raise BadArgument(f"Argument '{name}': {first['msg']}.", remedy)
-
-
-def _described(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
-    """What the argument at fault takes."""
-    field = model.model_fields.get(str(location[0])) if location else None
-    return (
-        f"It takes: {field.description}"
-        if field and field.description
-        else "See the tool's schema."
-    )
 
 
 def _encodable(value: Any) -> Any:

@@ -88,15 +88,13 @@ class CorpusChanges(BaseModel):
         """This as readable text."""
         least = "" if self.complete else " at least (the check was cut off)"
         lines = [f"Since then: {self.new} new, {self.changed} changed, {self.gone} gone{least}"]
-        return "\n".join([*lines, *(f"- {name}" for name in self.examples), *self._unnamed()])
-
-    def _unnamed(self) -> list[str]:
-        """How many of each kind are counted and not among the examples."""
-        kinds = {"new": self.new, "changed": self.changed, "gone": self.gone}
+        unnamed = {"new": self.new, "changed": self.changed, "gone": self.gone}
         for example in self.examples:
-            kinds[example.partition(":")[0]] -= 1
-        rest = ", ".join(f"{count} more {kind}" for kind, count in kinds.items() if count)
-        return [f"- and {rest}"] if self.examples and rest else []
+            lines.append(f"- {example}")
+            unnamed[example.partition(":")[0]] -= 1
+        rest = ", ".join(f"{count} more {kind}" for kind, count in unnamed.items() if count)
+        lines += [f"- and {rest}"] if self.examples and rest else []
+        return "\n".join(lines)
 
 
 class StatusResult(Result):

@@ -128,11 +128,12 @@ def _result(
         state=state,
         notices=notice_lines(notices),
         text=safe_text(page.text),
-        next_call=_next_call(file, page.rest, end) if page.rest else None,
+        next_call=call_from(file, page.rest, end) if page.rest else None,
     )
 
 
-def _next_call(file: FileRecord, place: Place, end: int | None) -> str:
+def call_from(file: FileRecord, place: Place, end: int | None = None) -> str:
+    """The call that reads a document from `place` on, to line `end` or to its end."""
     return format_call(
         "get_file",
         path=display_name((file.root, file.path)),

@@ -132,7 +132,8 @@ def _hints(
             f"Stopped after {GREP_SECONDS:g} seconds, {found.searched} of {files} documents "
             "searched. Narrow it by glob, or use a simpler pattern."
         )
-    if _may_miss(arguments, found):
+    by_class = arguments.regex and ASCII_ONLY.search(arguments.pattern)
+    if by_class and (not found.total or not arguments.pattern.isascii()):
         yield r"\b and \w match ASCII letters only; \pL matches a letter of any script."
     if found.total:
         return
@@ -140,12 +141,6 @@ def _hints(
         yield "Superseded documents were not searched; pass include_superseded=True."
     if not arguments.regex and EXPRESSION_SIGNS.search(arguments.pattern):
         yield "The pattern was matched literally; for a regular expression pass regex=True."
-
-
-def _may_miss(arguments: GrepArguments, found: GrepMatches) -> bool:
-    """Whether RE2's notion of a word may explain so few matches."""
-    asked = arguments.regex and ASCII_ONLY.search(arguments.pattern)
-    return bool(asked) and (not found.total or not arguments.pattern.isascii())
 
 
 def _wanted(file: FileRecord, arguments: GrepArguments, glob: Glob) -> bool:
